@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import report as reporting
+from tellapart._numeric.text import short
 from tellapart.audit import Scores, Verdict
 from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.bounds import percent
@@ -24,7 +25,7 @@ from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
-from tellapart.report.decision_document import DecisionDocument
+from tellapart.report.decision_model import DecisionDocument
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
@@ -222,5 +223,5 @@ def _ledger(ledger: Ledger) -> list[str]:
     entries, rest = ledger.abridged(_LINES)
     lines = [str(entry) for entry in entries]
     if rest is not None:
-        lines.append(f"and {rest.looks:,} further tests, {rest.spent:.3g} together")
+        lines.append(f"and {rest.looks:,} further tests, {short(rest.spent, 3)} together")
     return [*lines, *ledger.free]

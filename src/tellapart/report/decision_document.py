@@ -10,29 +10,35 @@ import datetime
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
-from tellapart._numeric.text import as_json, fixed, short
+from tellapart._numeric.text import fixed, short
 from tellapart.data import sources
 from tellapart.decision.consistency import questions
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
-from tellapart.drawing.icons import IconArray
-from tellapart.drawing.record import Ink
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
+from tellapart.report.decision_model import (
+    AlternativeRow,
+    AttackerPart,
+    Comparable,
+    DecisionDocument,
+    DeploymentRow,
+    EvidenceRow,
+    LimitRow,
+    NearbyRow,
+    PeoplePicture,
+)
 from tellapart.report.meaning import assumptions, beside_baseline, certified
-from tellapart.report.model import Made, Risk
+from tellapart.report.model import Made
 from tellapart.risk.catalogue import FPR, PRIOR, Reading
 from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
 
-# Of more people than this a dot stands for several.
-_DOTS = 1_000
 # As many published deployments as a reader compares.
 _MOST = 6
 _MONTHS = [
@@ -50,182 +56,6 @@ _MONTHS = [
     "December",
 ]
 _PROOF = "Not refuted is not proven: a better attack, or more samples, may still refute the claim."
-
-
-@dataclass(frozen=True)
-class LimitRow:
-    """One limit: whose risk, why so much, and what is reached, beside its baseline."""
-
-    attacker: str
-    risk: str
-    limit: str
-    reason: str
-    without: str
-    reached: str
-    alone: str
-    binding: bool
-    sentence: str
-    accepted: str
-
-
-@dataclass(frozen=True)
-class AttackerPart:
-    """One attacker: what they know, and every risk without and with the release."""
-
-    name: str
-    knows: str
-    about: str
-    risks: tuple[Risk, ...]
-
-
-@dataclass(frozen=True)
-class AlternativeRow:
-    """What else was considered, with its numbers, and why it was not taken."""
-
-    what: str
-    setting: str
-    epsilon: str
-    kept: str
-    why_not: str
-
-
-@dataclass(frozen=True)
-class DeploymentRow:
-    """A published deployment, or this release among them."""
-
-    name: str
-    promise: str
-    per: str
-    advantage: str
-    tpr: str
-    ours: bool = False
-
-
-@dataclass(frozen=True)
-class Comparable:
-    """Published deployments about the same kind of unit of privacy, and apart from them others."""
-
-    unit: str
-    fpr: float
-    same: tuple[DeploymentRow, ...]
-    other: tuple[str, ...]
-    source: str
-    caveats: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EvidenceRow:
-    """What an audit or a probe of the code came to, as its own report has it."""
-
-    file: str
-    what: str
-    headline: str
-    reasons: tuple[str, ...]
-    claim: str
-    design: str
-    refuted: bool | None
-    command: str
-
-
-@dataclass(frozen=True)
-class NearbyRow:
-    """What a little more or less noise would give."""
-
-    factor: str
-    value: str
-    epsilon: str
-    risks: tuple[str, ...]
-    kept: str
-
-
-@dataclass(frozen=True)
-class PeoplePicture:
-    """A risk as dots: of so many people, so many without the release and so many with it."""
-
-    attacker: str
-    caption: str
-    out_of: int
-    without: float
-    with_output: int
-    side: str
-
-    @property
-    def each(self) -> float:
-        """How many people a dot is."""
-        return max(self.out_of / _DOTS, 1.0)
-
-    def panels(self) -> tuple[tuple[str, IconArray], ...]:
-        """The picture without the release, and with it."""
-        without = f"{short(self.without, 4)} of {self.out_of:,} without the release"
-        reached = f"{self.side} {self.with_output:,} of {self.out_of:,} with it"
-        return (
-            (without, self._dots(without, self.without, Ink.PROMISE)),
-            (reached, self._dots(reached, self.with_output, Ink.SECOND)),
-        )
-
-    def _dots(self, title: str, marked: float, ink: Ink) -> IconArray:
-        return IconArray(title, self.caption, _DOTS, marked / self.each, ink)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecisionDocument:
-    """A decision as a document to sign: what could go wrong, how likely, who decided, and why.
-
-    ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
-
-    >>> from tellapart import decision, report
-    >>> document = report.of_decision(decision.parse(decision.template()))
-    >>> document.title, document.decided_by
-    ('Patients by district, 2026', 'Dr A. Muster, data protection officer')
-    """
-
-    headline: str
-    title: str
-    alerts: tuple[str, ...]
-    released: str
-    data_from: str
-    people: int
-    population: int | None
-    unit: str
-    neighbours: str
-    records: str
-    harms: tuple[str, ...]
-    limits: tuple[LimitRow, ...]
-    picture: PeoplePicture | None
-    noise: str
-    setting: str
-    utility: tuple[str, ...]
-    in_use: str
-    decided_by: str
-    decided_on: str
-    review_on: str
-    attackers: tuple[AttackerPart, ...]
-    epsilon: str
-    delta: str
-    delta_rule: str
-    scope: str
-    certified: str | None
-    parameter: str
-    sensitivity: tuple[NearbyRow, ...]
-    alternatives: tuple[AlternativeRow, ...]
-    comparable: Comparable
-    assumptions: tuple[str, ...]
-    not_covered: tuple[str, ...]
-    evidence: tuple[EvidenceRow, ...]
-    questions: tuple[str, ...]
-    registry: Mapping[str, str]
-    toml: str
-    made: Made
-    answer: Answer = field(repr=False, compare=False)
-
-    def data(self) -> dict[str, Any]:
-        """The document as JSON can hold it, with the whole answer."""
-        held = {
-            part.name: as_json(getattr(self, part.name))
-            for part in fields(self)
-            if part.name != "answer"
-        }
-        return {**held, "answer": as_json(self.answer.data())}
 
 
 def of_decision(
@@ -276,7 +106,7 @@ def of_decision(
         review_on=_day(decided.review),
         attackers=tuple(_attacker(known, place) for place in range(len(known.attackers))),
         epsilon=f"≤ {fixed(known.epsilon, up=True)}",
-        delta=short(known.delta, 4),
+        delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
         scope=known.scope,
         certified=certified(known.subject, known.curve, known.delta),
@@ -341,7 +171,7 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     without, reached, _ = limit.reading.columns
     count = _counted(answer, limit.attacker, limit.reading)
     side = "≥" if limit.asked.least else "≤"
-    accepted = f"{limit.asked.label} {side} {limit.asked.bound:.6g}"
+    accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
     sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
     if count is not None:
         sentence = count.sentence
@@ -351,7 +181,7 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     return LimitRow(
         limit.attacker,
         limit.asked.label,
-        f"{side} {limit.asked.bound:.6g}",
+        f"{side} {short(limit.asked.bound)}",
         limit.limit.reason,
         without,
         reached,
@@ -409,7 +239,7 @@ def _nearby(answer: Answer) -> list[NearbyRow]:
     said = {0.9: "10 % less noise", 1.0: "as chosen", 1.1: "10 % more noise"}
     return [
         NearbyRow(
-            said.get(near.factor, f"{near.factor:g} times the noise"),
+            said.get(near.factor, f"{short(near.factor)} times the noise"),
             short(near.value, 6),
             fixed(near.epsilon, up=True),
             tuple(
@@ -493,7 +323,7 @@ def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
     advantage, tpr = (reading.shown for reading in gain.readings[:2])
     published = gain.deployment
     if published is None:
-        promise = f"ε ≤ {fixed(answer.epsilon, up=True)}, δ = {short(answer.delta, 4)}"
+        promise = f"ε ≤ {fixed(answer.epsilon, up=True)}, δ = {short(answer.delta)}"
         unit = answer.decision.privacy.unit
         return DeploymentRow(gain.name, promise, unit, advantage, tpr, ours=True)
     name = f"{published.name} ({published.curator}, {published.published[:4]})"
@@ -543,7 +373,7 @@ def _registry(answer: Answer, noise: str) -> dict[str, str]:
         "privacy_loss.privacy_unit_details": f"{decision.privacy.relation.value}; "
         f"{_records(decision.privacy.group)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
-        "privacy_loss.privacy_parameters.delta": short(answer.delta, 4),
+        "privacy_loss.privacy_parameters.delta": short(answer.delta),
         "implementation.mechanisms": noise,
         "implementation.justification": "; ".join(
             f"{limit}: {limit.limit.reason}" for limit in answer.limits

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tellapart import _checks, _files
 from tellapart.data import sources
-from tellapart.report.decision_document import DecisionDocument
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Report
 
 # What the data of a report have, and those of the document of a decision.
