@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import accepted
 from tellapart.decision.fields import (
@@ -265,7 +266,7 @@ class Decision:
             if argument.key not in about:
                 raise InvalidArgument(
                     f"attacker[{place}].{argument.key} must be given for limit[{k}] on "
-                    f"{limit.risk}, such as {argument.key} = {argument.default:g}"
+                    f"{limit.risk}, such as {argument.key} = {short(argument.default)}"
                 )
         side = "at_least" if limit.measure.smaller_is_worse else "at_most"
 

@@ -106,7 +106,7 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return "\n".join(value)
-    return repr(value) if isinstance(value, float) else str(value)
+    return _checks.plain_exponent(repr(value)) if isinstance(value, float) else str(value)
 
 
 def _value(name: str, given: Any, wanted: Any) -> Any:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tellapart import _checks, pictures, risk
+from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
@@ -106,28 +107,31 @@ def python_of(
     whole = ", whole=True" if family.whole else ""
     listed = "".join(f"    {_limit(limit)},\n" for limit in limits)
     made = f"""\
+import tellapart as ta
 from tellapart import choose, risk
-from tellapart.mechanisms.catalogue import named_family
-from tellapart.mechanisms.subject import curve_of
 
-family = named_family({state.mechanism!r}, {family.parameter!r})
+def make({family.parameter}):
+    return ta.parse({state.mechanism!r}, {family.parameter}={family.parameter})
+
 limits = [
 {listed}]
-found = choose.{search}(family.make, limits{whole}, certified={certified})
+found = choose.{search}(make, limits{whole}, certified={certified})
 print(found)
 """
     if not factors:
         return made
+    promised = family.name == "any" and not family.composed  # a curve already
+    curve = "" if promised else ".curve()"
     attacker = ", ".join(f"{key}={value!r}" for key, value in state.attacker.items())
     return f"""\
 {made}
 value = found.short
-print(f"{{family.parameter}} = {{value:.10g}}")
-for one in risk.summary(curve_of(family.make(value)), {attacker}):
+print(f"{family.parameter} = {{value:.10g}}")
+for one in risk.summary(make(value){curve}, {attacker}):
     print(one.name, *one.columns)
 values = [value * factor for factor in {tuple(factors)!r}]
 measures = {{limit.name: limit.value for limit in limits}}
-print(choose.frontier(family.make, values, measures, name=family.parameter))
+print(choose.frontier(make, values, measures, name={family.parameter!r}))
 """
 
 
@@ -171,7 +175,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
     for at, row in placed:
         if row.parameter == chosen:
             reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
-            name = f"chosen: {around.parameter} = {chosen:.10g}"
+            name = f"chosen: {around.parameter} = {short(chosen, 10)}"
             spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
     words = (
         "Each risk as a share of its limit: above the dashed line the limit is exceeded. "
