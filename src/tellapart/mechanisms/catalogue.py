@@ -711,6 +711,31 @@ def takes_delta(text: str, **given: float | str) -> bool:
     return any(way.fits(values) for way in KINDS[name].ways)
 
 
+SENSITIVITY_ASSUMED = "sensitivity 1 (default): the most by which one record moves the answer"
+
+
+def assumes_sensitivity(text: str, **given: float | str) -> bool:
+    """Whether noise is given by its size alone, and so for a sensitivity of 1 that nobody stated.
+
+    >>> assumes_sensitivity("laplace", scale=100), assumes_sensitivity("laplace", epsilon=1)
+    (True, False)
+    """
+    first, *later = terms(text)
+    return any(
+        "sensitivity" not in values
+        and any(
+            "sensitivity" in way.takes
+            and set(way.needs) <= set(values)
+            and any(PARAMETERS[key].grows_private for key in way.needs)
+            for way in KINDS[name].ways
+        )
+        for name, values in (
+            (first.name, {**first.values, **given}),
+            *((term.name, term.values) for term in later),
+        )
+    )
+
+
 def own_delta(text: str) -> float | None:
     """The δ by which a mechanism is given; None where it has none, or it is that of a step.
 
