@@ -682,7 +682,8 @@ def _refuse_several_open(name: str, values: Mapping[str, Any], text: str) -> Non
     ]
     if aim in values or not lacking or not all(lacking):
         return
-    first, *others = (" and ".join(keys) for keys in lacking)
+    fewest = [keys for keys in lacking if not any(set(few) < set(keys) for few in lacking)]
+    first, *others = (" and ".join(keys) for keys in fewest)
     either = f" (or {' or '.join(others)})" if others else ""
     rule = f"have {first}{either}, too; {aim} is then chosen"
     _checks.refuse("mechanism", rule, text)
