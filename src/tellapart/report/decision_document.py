@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,11 @@ def of_decision(
         _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
     )
     release, privacy, decided = decision.release, decision.privacy, decision.decided
-    noise, check = _noise(known), known.check(today or decided.date)
+    check, least = known.check(today or decided.date), known
+    configured = decision.mechanism.configured
+    if configured is not None:
+        known = least.at(configured)
+    noise = _noise(known)
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
@@ -91,6 +95,7 @@ def of_decision(
         data_from=release.data,
         people=release.people,
         population=release.population,
+        member=release.member or "",
         unit=privacy.unit,
         neighbours=privacy.relation.value,
         records=_records(privacy.group),
@@ -99,8 +104,10 @@ def of_decision(
         picture=_picture(known),
         noise=noise,
         setting=str(known.setting),
-        utility=_utility(known),
-        in_use=_in_use(known, check),
+        in_use=configured is not None,
+        why=(*_why(known, least, check), *_utility(known)),
+        kept=_KEPT[check.kept if configured is not None else True],
+        least=_value(least, "≥" if least.family.grows_private else "≤"),
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
@@ -111,13 +118,13 @@ def of_decision(
         scope=known.scope,
         certified=certified(known.subject, known.curve, known.delta),
         parameter=known.parameter,
-        sensitivity=tuple(_nearby(known)),
+        sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),
         comparable=_comparable(known),
         assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
         evidence=evidence,
-        questions=tuple(map(str, questions(decision, known))),
+        questions=tuple(map(str, questions(decision, least))),
         registry=_registry(known, noise),
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
@@ -142,7 +149,8 @@ def _alerts(answer: Answer, evidence: Sequence[EvidenceRow], check: Check) -> tu
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
     # That a review is overdue comes first; that nothing is configured is no alert.
-    reasons = check.reasons if check.kept is False else check.reasons[: int(check.overdue)]
+    silent = check.kept is None and answer.decision.mechanism.configured is None
+    reasons = check.reasons[: int(check.overdue)] if silent else check.reasons
     return (*refuted, *clash, *(f"{reason[0].upper()}{reason[1:]}." for reason in reasons))
 
 
@@ -156,20 +164,23 @@ def _records(group: int) -> str:
 
 
 def _noise(answer: Answer) -> str:
-    """The mechanism as it is to be configured, in words."""
+    """The noise as it is configured, in words; how sensitive an answer is stands in the file."""
     chosen = answer.decision.mechanism
-    numbers = {answer.parameter: answer.value, **chosen.fixed}
+    fixed_values = {key: x for key, x in chosen.fixed.items() if key != "sensitivity"}
+    numbers = {answer.parameter: answer.value, **fixed_values}
     return text_in_words(str(Term(chosen.name, numbers)))
 
 
-def _counted(answer: Answer, attacker: str, reading: Reading) -> CountedRisk | None:
+def _counted(
+    answer: Answer, attacker: str, reading: Reading, bound: float | None = None
+) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
-    return counted(reading, about, "release")
+    return counted(reading, about, "release", bound=bound)
 
 
 def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     without, reached, _ = limit.reading.columns
-    count = _counted(answer, limit.attacker, limit.reading)
+    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
     side = "≥" if limit.asked.least else "≤"
     accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
     sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
@@ -177,8 +188,9 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
         sentence += f" {_advantage(answer, limit.attacker)}"
     else:
         sentence = count.sentence
-        most = short(count.out_of * limit.asked.bound, 4)
-        accepted = f"{'at least' if limit.asked.least else 'at most'} {most} of {count.out_of:,}"
+        most = count.accepted(limit.asked.bound, limit.asked.least)
+        side_of = "at least" if limit.asked.least else "at most"
+        accepted = f"{side_of} {most:,} of {count.out_of:,}"
     alone = "any" if limit.alone is None else short(limit.alone, 6)
     return LimitRow(
         limit.attacker,
@@ -206,18 +218,44 @@ def _reading_of(answer: Answer, attacker: str, key: str) -> Reading | None:
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:
-    """The binding limit as a count; where it is none, another, or the advantage."""
+    """The binding limit as a count of people; where it is none, another, or the advantage."""
     limits = sorted(answer.limits, key=lambda limit: not limit.binding)
-    tried = [(limit.attacker, limit.reading) for limit in limits]
+    tried = [(limit.attacker, limit.reading, limit.asked.bound) for limit in limits]
     for part in answer.attackers:
-        tried += [(part.attacker.name, x) for x in part.readings if x.key == "advantage"]
-    for attacker, reading in tried:
-        if (count := _counted(answer, attacker, reading)) is not None:
-            side = "at most" if reading.rounds_up else "at least"
-            return PeoplePicture(
-                attacker, count.caption, count.out_of, count.without, count.with_output, side
-            )
+        tried += [(part.attacker.name, x, 1.0) for x in part.readings if x.key == "advantage"]
+    counts = [(*each[:2], _counted(answer, *each)) for each in tried]
+    drawn = [(attacker, reading, count) for attacker, reading, count in counts if count]
+    # Attempts are no people: anybody grasps a count of people more readily.
+    for attacker, reading, count in sorted(drawn, key=lambda each: not each[2].of_people):
+        side = "at most" if reading.rounds_up else "at least"
+        return PeoplePicture(
+            attacker, count.caption, count.out_of, count.without, count.with_output, side
+        )
     return None
+
+
+_KEPT = {True: "keeps every limit", False: "breaks a limit", None: "too near to a limit to tell"}
+
+
+def _value(answer: Answer, relation: str = "=") -> str:
+    return f"{answer.parameter} {relation} {short(answer.value, 10)}"
+
+
+def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
+    """Whether what is in use keeps the limits, and the least that does."""
+    best = f"the {'least' if least.family.grows_private else 'largest'} that keeps every limit"
+    if answer.decision.mechanism.configured is None:
+        yield f"It is {best}. What is in use now is not on record."
+    elif answer.value == least.value:
+        yield f"It is in use now, and {best}."
+    elif check.kept:
+        yield f"It is in use now, and keeps every limit; {best} is {_value(least)}."
+    else:
+        doubt = "breaks a limit" if check.kept is False else "is too near to a limit to tell"
+        yield f"It is in use now, and {doubt}; {best} is {_value(least)}."
+    if (binding := answer.binding) is not None:
+        accepted = _limit(answer, binding).accepted
+        yield f"The limit that decides is that on {binding.attacker}: {accepted}."
 
 
 def _utility(answer: Answer) -> tuple[str, ...]:
@@ -225,17 +263,24 @@ def _utility(answer: Answer) -> tuple[str, ...]:
     wanted, error = answer.decision.utility, answer.error
     said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
     if error is not None:
-        said.append(f"{str(error).capitalize()} of the truth.")
+        most = None if answer.accuracy is None else answer.accuracy.bound
+        wished = "" if most is None else f"; accepted: at most {short(most)}"
+        off = f"the error of {error.of}"
+        if wanted is not None and wanted.cells and error.of.startswith("the histogram"):
+            off = f"the largest error of {wanted.cells:,} counts"
+        said.append(
+            f"In {short(100 * error.coverage)} of 100 cases {off} is at most "
+            f"{_few(error.margin, most)}{wished}."
+        )
     return tuple(said)
 
 
-def _in_use(answer: Answer, check: Check) -> str:
-    """What is configured now, where it is known and known to keep the limits."""
-    value = answer.decision.mechanism.configured
-    if value is None or not check.kept:
-        return ""
-    same = "" if value == answer.value else "; the risks above are those of the value chosen"
-    return f"In use now: {answer.parameter} = {short(value)}, which keeps every limit{same}."
+def _few(value: float, most: float | None) -> str:
+    """As few digits, rounded up, as show that a value is no more than the most."""
+    shown = [short(value, digits, up=True) for digits in range(3, 18)]
+    if most is None or value > most:
+        return shown[0]
+    return next((each for each in shown if float(each) <= most), shown[-1])
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------
@@ -249,7 +294,7 @@ def _attacker(answer: Answer, place: int) -> AttackerPart:
 
 
 def _nearby(answer: Answer) -> list[NearbyRow]:
-    said = {0.9: "10 % less noise", 1.0: "as chosen", 1.1: "10 % more noise"}
+    said = {0.9: "10 % less noise", 1.0: "the least", 1.1: "10 % more noise"}
     return [
         NearbyRow(
             said.get(near.factor, f"{short(near.factor)} times the noise"),
@@ -270,7 +315,7 @@ def _alternative(other: AlternativeAnswer) -> AlternativeRow:
     named = text_in_words(known.mechanism)
     if other.problem or other.epsilon is None:
         return AlternativeRow(named, "no answer", "", other.problem, known.why_not)
-    kept = "keeps every limit" if other.kept else "breaks a limit"
+    kept = _KEPT[other.kept]
     epsilon = f"≤ {fixed(other.epsilon, up=True)}"
     setting = "as it is" if other.setting == known.mechanism else other.setting
     return AlternativeRow(named, setting, epsilon, kept, known.why_not)
