@@ -175,9 +175,18 @@ def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str, s
     return [("limit", "without the output", "with it", ""), *rows]
 
 
-def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
-    """The frontier at those values that the family has, and has an answer for."""
-    measures = {limit.name: limit.value for limit in limits}
+def cost(
+    family: NamedFamily,
+    limits: Sequence[Limit],
+    values: Sequence[float],
+    names: Sequence[str] | None = None,
+) -> Frontier:
+    """The frontier at those values that the family has, and has an answer for.
+
+    ``names`` tell limits apart that are on the same risk, by different attackers.
+    """
+    called = [limit.name for limit in limits] if names is None else names
+    measures = {name: limit.value for name, limit in zip(called, limits, strict=True)}
     frontiers: dict[float, Frontier] = {}
     for value in values:
         with suppress(InvalidArgument, NotCertified):

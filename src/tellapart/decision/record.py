@@ -242,11 +242,14 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self) -> Answer:
-        """The noise that keeps every limit, the binding one, and what each would ask alone."""
+    def answer(self, certify: bool = True) -> Answer:
+        """The noise that keeps every limit, the binding one, and what each would ask alone.
+
+        A composition that is not to be certified is answered sooner, and says so.
+        """
         from tellapart.decision.solving import answer
 
-        return answer(self)
+        return answer(self, certify)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""
