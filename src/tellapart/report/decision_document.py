@@ -86,7 +86,7 @@ def of_decision(
     configured = decision.mechanism.configured
     if configured is not None:
         known = least.at(configured)
-    noise = _noise(known)
+    mechanism = _mechanism(known)
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
@@ -102,7 +102,8 @@ def of_decision(
         harms=tuple(dict.fromkeys(limit.measure.harm for limit in decision.limits)),
         limits=tuple(_limit(known, limit) for limit in known.limits),
         picture=_picture(known),
-        noise=noise,
+        noise=_mechanism(known, but=("sensitivity",)),
+        mechanism=mechanism,
         setting=str(known.setting),
         in_use=configured is not None,
         why=(*_why(known, least, check), *_utility(known)),
@@ -125,10 +126,10 @@ def of_decision(
         not_covered=_not_covered(known),
         evidence=evidence,
         questions=tuple(map(str, questions(decision, least))),
-        registry=_registry(known, noise),
+        registry=_registry(known, mechanism),
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
-        answer=known,
+        answer=least,
     )
 
 
@@ -163,12 +164,12 @@ def _records(group: int) -> str:
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
-def _noise(answer: Answer) -> str:
-    """The noise as it is configured, in words; how sensitive an answer is stands in the file."""
+def _mechanism(answer: Answer, but: Sequence[str] = ()) -> str:
+    """The mechanism as it is configured, in words, but for some numbers."""
     chosen = answer.decision.mechanism
-    fixed_values = {key: x for key, x in chosen.fixed.items() if key != "sensitivity"}
-    numbers = {answer.parameter: answer.value, **fixed_values}
-    return text_in_words(str(Term(chosen.name, numbers)))
+    numbers = {answer.parameter: answer.value, **chosen.fixed}
+    kept = {key: number for key, number in numbers.items() if key not in but}
+    return text_in_words(str(Term(chosen.name, kept)))
 
 
 def _counted(
@@ -223,13 +224,12 @@ def _picture(answer: Answer) -> PeoplePicture | None:
     tried = [(limit.attacker, limit.reading, limit.asked.bound) for limit in limits]
     for part in answer.attackers:
         tried += [(part.attacker.name, x, 1.0) for x in part.readings if x.key == "advantage"]
-    counts = [(*each[:2], _counted(answer, *each)) for each in tried]
-    drawn = [(attacker, reading, count) for attacker, reading, count in counts if count]
+    counts = [(each[0], _counted(answer, *each)) for each in tried]
+    drawn = [(attacker, count) for attacker, count in counts if count is not None]
     # Attempts are no people: anybody grasps a count of people more readily.
-    for attacker, reading, count in sorted(drawn, key=lambda each: not each[2].of_people):
-        side = "at most" if reading.rounds_up else "at least"
+    for attacker, count in sorted(drawn, key=lambda each: not each[1].of_people):
         return PeoplePicture(
-            attacker, count.caption, count.out_of, count.without, count.with_output, side
+            attacker, count.caption, count.out_of, count.without, count.with_output, count.side
         )
     return None
 
@@ -419,7 +419,7 @@ def _not_covered(answer: Answer) -> tuple[str, ...]:
 REGISTRY = "opendp/deployments-registry-data, deployments/uber.yaml"
 
 
-def _registry(answer: Answer, noise: str) -> dict[str, str]:
+def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
     """What an entry in the public registry of deployments would say, by the registry's fields."""
     decision = answer.decision
     return {
@@ -432,7 +432,7 @@ def _registry(answer: Answer, noise: str) -> dict[str, str]:
         f"{_records(decision.privacy.group)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
         "privacy_loss.privacy_parameters.delta": short(answer.delta),
-        "implementation.mechanisms": noise,
+        "implementation.mechanisms": mechanism,
         "implementation.justification": "; ".join(
             f"{limit}: {limit.limit.reason}" for limit in answer.limits
         ),

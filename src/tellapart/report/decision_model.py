@@ -160,6 +160,7 @@ class DecisionDocument:
     limits: tuple[LimitRow, ...]
     picture: PeoplePicture | None
     noise: str
+    mechanism: str
     setting: str
     in_use: bool
     why: tuple[str, ...]

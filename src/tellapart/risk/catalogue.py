@@ -587,9 +587,8 @@ class Reading(NamedTuple):
     def rounds_up(self) -> bool:
         """Which way is conservative: up for a risk, down for an error or what an attack shows."""
         known = MEASURES.get(self.key)
-        if self.value == self.baseline and known is not None and known.smaller_is_worse:
-            return SIDES.get(self.relation, False)  # nothing is gained: the measure tells the side
-        return SIDES.get(self.relation, self.value >= self.baseline)
+        grows = self.value >= self.baseline if known is None else not known.smaller_is_worse
+        return SIDES.get(self.relation, grows)
 
     @property
     def gain(self) -> float:

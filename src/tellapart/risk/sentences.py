@@ -83,6 +83,7 @@ class CountedRisk(NamedTuple):
     out_of: int
     without: float
     with_output: int
+    side: str  # at most, or at least
     sentence: str
     caption: str  # of a picture in which each of them is a dot
     of_people: bool
@@ -119,6 +120,7 @@ def counted(
     people = 1_000
     least = min((x for x in (reading.baseline, reading.gain) if x > 0), default=1.0)
     up, words = reading.rounds_up, measure.counted
+    side = "at most" if up else "at least"
     while people < _MOST_PEOPLE and (
         people * least < 1 - 1e-9 or _looks_broken(people, reading.value, bound, up)
     ):
@@ -132,11 +134,11 @@ def counted(
     of = words.of.format(**shares)
     caption = f"Each dot is one of {people:,} {of}; a filled one {words.dot or words.one}{where}."
     sentence = (
-        f"Of {people:,} {of}, {'at most' if up else 'at least'} "
+        f"Of {people:,} {of}, {side} "
         f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
         f"without the {release}, {in_full(without)}."
     )
-    return CountedRisk(people, without, count, sentence, caption, words.people)
+    return CountedRisk(people, without, count, side, sentence, caption, words.people)
 
 
 def _looks_broken(people: int, value: float, bound: float | None, up: bool) -> bool:

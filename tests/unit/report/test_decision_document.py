@@ -277,7 +277,9 @@ def test_the_document_describes_what_is_in_use():
     assert row.reached != least.limits[0].reached
     assert told.epsilon == f"≤ {fixed(own.epsilon(FIRST.delta), up=True)}"
     assert told.registry["privacy_loss.privacy_parameters.epsilon"] == told.epsilon[2:]
-    assert told.registry["implementation.mechanisms"] == told.noise == "Gaussian, σ = 4"
+    assert told.noise == "Gaussian, σ = 4"
+    assert told.registry["implementation.mechanisms"] == "Gaussian, σ = 4, sensitivity 1"
+    assert told.data()["answer"]["value"] == least.answer.value
     assert told.setting == "sigma = 4"
     assert told.picture.with_output < least.picture.with_output
     assert [part.risks for part in told.attackers] != [part.risks for part in least.attackers]
@@ -359,7 +361,8 @@ def test_an_alternative_in_full_has_numbers():
 def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason(case):
     told = document(case)
     page = report.page(told)
-    for part, answered in zip(told.attackers, told.answer.attackers, strict=True):
+    used = told.answer.at(told.answer.decision.mechanism.configured)
+    for part, answered in zip(told.attackers, used.attackers, strict=True):
         shown = [one for one in answered.readings if one.key != "epsilon"]
         assert [(one.without, one.words, one.gain) for one in part.risks] == [
             one.columns for one in shown
