@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart import zoo
+from tellapart._numeric.text import short
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.mechanisms.subject import curve_of
 from tellapart.zoo.specimen import Flaw, Specimen
@@ -100,8 +101,8 @@ def claimed(specimen: Specimen) -> str:
         return f"μ = {curve.mu:g}"
     if not isinstance(curve, GuaranteeCurve):
         return str(specimen.claim)
-    delta = f", δ = {curve.claimed_delta:g}" if curve.claimed_delta else ""
-    return f"ε = {curve.claimed_epsilon:.4g}{delta}"
+    delta = f", δ = {short(curve.claimed_delta)}" if curve.claimed_delta else ""
+    return f"ε = {short(curve.claimed_epsilon, 4)}{delta}"
 
 
 def number(truth: float | None) -> str:

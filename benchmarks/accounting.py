@@ -28,6 +28,8 @@ from _timing import versions
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart._checks import plain_exponent
+from tellapart._numeric.text import short
 from tellapart.choose.limit import Limit
 from tellapart.mechanisms.combine import Repeated
 
@@ -182,9 +184,9 @@ def brackets(gap: float) -> Rows:
             if low == -np.inf:
                 return f"≤ {high:.6f}", "no lower end", held
             width = (high - low) / max(1.0, low)
-            return f"{low:.8f} … {high:.8f}", f"{width:.1e}", held
+            return f"{low:.8f} … {high:.8f}", plain_exponent(f"{width:.1e}"), held
 
-        yield from compared(f"{told(setting)}, to {gap:g}", tasks, shown)
+        yield from compared(f"{told(setting)}, to {short(gap)}", tasks, shown)
 
 
 def betas() -> Rows:
@@ -210,8 +212,8 @@ def careful() -> Rows:
         ):
             verdict = "" if other >= sure else "below what an attacker surely reaches"
             verdict = "below the FPR itself: impossible" if other < alpha else verdict
-            bounds = f"{sure:.4g} … {most:.4g}"
-            yield told(setting), f"{alpha:g}", f"{tpr:.6g}", bounds, f"{other:.4g}", verdict
+            bounds = f"{short(sure, 4)} … {short(most, 4)}"
+            yield told(setting), short(alpha), short(tpr), bounds, short(other, 4), verdict
 
 
 def noises() -> Rows:
@@ -243,7 +245,7 @@ def noises() -> Rows:
         def shown(sigma: float, limit: Limit = limit) -> tuple[str, ...]:
             value = limit.value(wanted(sigma).curve())
             kept = "kept" if value <= limit.bound else "broken"
-            return f"{sigma:.7f}", f"{kept}, by {abs(limit.bound - value):.0e}"
+            return f"{sigma:.7f}", f"{kept}, by {plain_exponent(f'{abs(limit.bound - value):.0e}')}"
 
         yield from compared(name, tasks, shown)
 
@@ -261,7 +263,7 @@ def mixture() -> Rows:
 def off(answer: float, exact: float) -> str:
     """The error, as far as the digits of the exact value go."""
     error = answer - exact
-    return "under 1e-8" if abs(error) < 1e-8 else f"{error:+.0e}"
+    return "under 1e-8" if abs(error) < 1e-8 else plain_exponent(f"{error:+.0e}")
 
 
 def told(setting: Setting) -> str:

@@ -21,6 +21,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import tellapart as ta
+from tellapart._checks import plain_exponent
+from tellapart._numeric.text import short
 from tellapart.audit import Counts
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.buehler import berger_boos_epsilon
@@ -113,12 +115,13 @@ def joint() -> bool:
     print(
         "Ours says how often it claims too much; bare: without that, as the peer. Ratio: to ours."
     )
-    print(f"Wrong: further than {PEERS:g} from the plain computation.")
+    print(f"Wrong: further than {short(PEERS)} from the plain computation.")
     print("\n".join(reasons))
     missed = told(
         f"ours takes 1/{FASTER:g} of the time; least {min(ratios):,.0f}", min(ratios) >= FASTER
     )
-    said = f"within {CLOSE:g} of the plain computation; worst {max(errors):.0e}"
+    said = f"within {short(CLOSE)} of the plain computation; worst "
+    said += plain_exponent(f"{max(errors):.0e}")
     return missed | told(said, max(errors) <= CLOSE)
 
 
@@ -150,7 +153,7 @@ def told_case(case: tuple[int, int, int]) -> str:
 def main() -> int:
     """Print the tables; 1 if a target is missed."""
     used = versions("numpy", "scipy", "privacy-estimates")
-    print(f"tellapart {ta.__version__}, {used}\nδ = {DELTA:g}, 95 %\n")
+    print(f"tellapart {ta.__version__}, {used}\nδ = {short(DELTA)}, 95 %\n")
     ours_joint(*CASES[0])  # a warm-up
     missed = joint()
     exact()

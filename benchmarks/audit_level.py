@@ -18,6 +18,7 @@ from scipy.special import betaincinv
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 from tellapart.audit.methods import Method
 
 RUNS = 2_000
@@ -100,7 +101,7 @@ def main() -> int:
     """Print the table; 1 if one of ours claims too often beyond doubt."""
     print(f"tellapart {ta.__version__}, {versions('numpy', 'scipy', 'jax-privacy')}")
     audits = f"{RUNS:,} audits at 95 % confidence"
-    print(f"{N} members, {N} non-members, ε = 0, δ = {DELTA:g}; {audits}.\n")
+    print(f"{N} members, {N} non-members, ε = 0, δ = {short(DELTA)}; {audits}.\n")
     lines = rows(MANY, two_samples) + rows(ONE, coins)
     print_rows(["", "claims", "share", "at least", "mean claim"], lines)
     print('"At least": the lower end of a 95 % interval for the true share of false claims.')

@@ -19,6 +19,7 @@ from _timing import power_of_ten, print_rows, timed, told, versions
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 
 SEEDS = 20
 SIZES = (10**2, 10**3, 10**4, 10**5, 10**6)
@@ -86,7 +87,9 @@ def measured(m: int, seeds: int) -> dict[str, tuple[float, float]]:
 def main() -> int:
     """Print the tables; 1 if a target is missed."""
     print(f"tellapart {ta.__version__}, {versions('numpy', 'scipy', 'jax-privacy')}")
-    print(f"δ = {DELTA:g}, 95 % confidence; the truth is ε = 4.3772; medians of {SEEDS} runs\n")
+    print(
+        f"δ = {short(DELTA)}, 95 % confidence; the truth is ε = 4.3772; medians of {SEEDS} runs\n"
+    )
     measured(1_000, 1)  # a warm-up
     results = {m: measured(m, SEEDS) for m in SIZES}
     head = [power_of_ten(m) for m in SIZES]

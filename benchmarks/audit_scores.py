@@ -21,6 +21,7 @@ from _timing import power_of_ten, print_rows, timed, told, versions
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 from tellapart.audit.methods import Method
 
 Law = Callable[[np.random.Generator, int], tuple[Array, Array]]
@@ -134,7 +135,9 @@ def main() -> int:
     largest = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else None
     repeats = dict.fromkeys(SIZES, SEEDS) | {SIZES[-1]: largest or SEEDS_LARGEST}
     measured(gaussian, 1_000, 1)  # a warm-up
-    title = f"\nN(1, 1) against N(0, 1), δ = {DELTA:g}, 95 % confidence; the truth is ε = 4.3772"
+    title = (
+        f"\nN(1, 1) against N(0, 1), δ = {short(DELTA)}, 95 % confidence; the truth is ε = 4.3772"
+    )
     results = print_law(title, gaussian, repeats)
     small, large = [gain(results[n]) for n in SIZES[:2]], [speed(results[n]) for n in SIZES[-2:]]
     least = min(gain(result) for result in results.values())

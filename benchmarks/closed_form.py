@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 import tellapart as ta
+from tellapart._checks import plain_exponent
+from tellapart._numeric.text import short
 
 Array = NDArray[np.float64]
 Formula = Callable[[Array], Array]
@@ -74,7 +76,7 @@ def gaussian(mu: float) -> Case:
 def guarantee(e: float, d: float) -> Case:
     """Anything that keeps (ε, δ)."""
     return Case(
-        f"guarantee(ε={e:g}, δ={d:g})",
+        f"guarantee(ε={short(e)}, δ={short(d)})",
         ta.guarantee(epsilon=e, delta=d),
         beta=lambda a: maximum(0, maximum(1 - d - exp(e) * a, exp(-e) * (1 - d - a))),
         tpr=lambda a: minimum(1, minimum(d + exp(e) * a, 1 - exp(-e) * (1 - d - a))),
@@ -114,7 +116,8 @@ def main() -> None:
     print(versions("tellapart", "numpy", "scipy"), end="\n\n")
     print_table("beside the bare formula", [comparison for comparison, _ in comparisons])
     print(
-        f"\nThe answers differ by at most {max(difference for _, difference in comparisons):.0e}."
+        "\nThe answers differ by at most "
+        + plain_exponent(f"{max(difference for _, difference in comparisons):.0e}.")
     )
 
 

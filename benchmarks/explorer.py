@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 MOVES, VISITS = 60, 9
 CLOSED_MS, TRAINING_MS, READY_MS = 60.0, 120.0, 1_500.0
 CLOSED = {
-    "any (ε, δ)": "any:epsilon=1,delta=1e-05",
+    "any (ε, δ)": "any:epsilon=1,delta=1e-5",
     "Laplace": "laplace:epsilon=1",
     "Gaussian": "gaussian:sigma=1",
     "exponential": "exponential:epsilon=1",

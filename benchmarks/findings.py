@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 
 SAMPLES, CONFIDENCE, SEEDS = 5_000, 0.9999, (101, 102, 103)
 NAN = float("nan")
@@ -137,7 +138,10 @@ def main() -> int:
             missed += not verdict.refuted
             shown = verdict.epsilon_lower().value
             said = verdict.headline.partition(",")[0] if verdict.refuted else verdict.headline
-            print(f"  {said}, δ = {verdict.delta:.3g}; shown ε ≥ {np.floor(100 * shown) / 100:g}")
+            print(
+                f"  {said}, δ = {short(verdict.delta, 3)}; shown "
+                f"ε ≥ {np.floor(100 * shown) / 100:g}"
+            )
         print()
     return min(missed, 1)
 

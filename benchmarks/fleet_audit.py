@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 import tellapart as ta
 from tellapart import audit, fleet
+from tellapart._numeric.text import short
 from tellapart.fleet.architectures import Architecture
 from tellapart.fleet.trained import Fleet
 
@@ -150,7 +151,7 @@ def main() -> int:
     game = digits(asked.steps) if asked.digits else tiny(asked.steps)
     sigma = game.noise()
     print(f"{game.architecture!r}, sampling rate {game.rate:.4f}, {game.steps} steps")
-    print(f"Noise multiplier {sigma:.4f}: ε = {EPSILON:g} at δ = {DELTA:g}\n")
+    print(f"Noise multiplier {sigma:.4f}: ε = {short(EPSILON)} at δ = {short(DELTA)}\n")
     options = {"device": asked.device, "compiled": asked.compile}
     scores = played(game, asked.runs, sigma, options)
     trained = time.perf_counter() - begun

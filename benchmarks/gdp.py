@@ -15,6 +15,7 @@ from _timing import cpu_seconds, medians, versions
 from scipy.special import ndtr, ndtri
 
 import tellapart as ta
+from tellapart._checks import plain_exponent
 
 # σ, q, T
 TRAININGS = [
@@ -57,14 +58,15 @@ def refutation(sigma: float, rate: float, steps: int, mu: float) -> str:
     if not refuting.size:
         return "none found"
     k = refuting[-1]
-    return f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.4e}, μ allows {allowed[k]:.4e}"
+    said = f"FPR {RATES[k]:.0e}: TPR ≥ {tpr[k]:.4e}, μ allows {allowed[k]:.4e}"
+    return plain_exponent(said)
 
 
 def main() -> int:
     """Print the table; 1 if we are slower than the target."""
     peer = installed("gdpnum")
     print(f"{versions('tellapart', *(['gdpnum', 'dp-accounting'] if peer else []))}\n")
-    print("tellapart, both error rates at least    1e-06           1e-10          √T/σ")
+    print("tellapart, both error rates at least    1e-6           1e-10          √T/σ")
     print("(σ, q, T)                            μ    regret     μ    regret   (all rates)")
     for training in TRAININGS:
         near, far = (ours(*training, at_least) for at_least in (1e-6, AT_LEAST))

@@ -154,7 +154,7 @@ def _outcomes(probes: list[Probe]) -> str:
     words = sorted({probe["outcome"] for probe in probes})
     shown = [probe["epsilon"] for probe in probes if probe["epsilon"] is not None]
     if shown:
-        words.append(f"shown: ε ≥ {math.floor(100 * max(shown)) / 100:g}")
+        words.append(f"shown: ε ≥ {_short(math.floor(100 * max(shown)) / 100)}")
     return ", ".join(words)
 
 
@@ -177,13 +177,21 @@ def _together(probes: list[Probe]) -> str:
     what = "1 probe" if len(probes) == 1 else f"{len(probes):,} probes"
     who = "it fails" if len(probes) == 1 else "any of them fails"
     chance = _rounded_up(sum(each))
-    said = f"{who} by chance with probability at most {chance:g}"
+    said = f"{who} by chance with probability at most {_short(chance)}"
     if len(probes) > 1 and chance > _SAYS_LITTLE:
         said = (
-            f"each fails by chance with probability at most {_rounded_up(max(each)):g}, and at "
-            f"most {chance:g} of them on average; false_alarm= makes either smaller"
+            f"each fails by chance with probability at most "
+            f"{_short(_rounded_up(max(each)))}, and at "
+            f"most {_short(chance)} of them on average; false_alarm= makes either smaller"
         )
     return f"{what} in {seconds:.2f} s; if all claims are true, {said}"
+
+
+def _short(value: float) -> str:
+    """In the package's own digits; it is loaded by now, as something was probed."""
+    from tellapart._numeric.text import short
+
+    return short(value)
 
 
 def _rounded_up(chance: float) -> float:

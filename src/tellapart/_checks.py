@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -21,8 +22,15 @@ E = TypeVar("E")
 
 def refuse(name: str, rule: str, value: object) -> NoReturn:
     """Raise the one error message that all checks share."""
-    shown = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    value = value.item() if isinstance(value, np.generic) else value
+    shown = " ".join(repr(value).split())
+    shown = shown if set(shown) & {"'", '"'} else plain_exponent(shown)  # texts stay as typed
     raise InvalidArgument(f"{name} must {rule}, got {shortened(shown)}")
+
+
+def plain_exponent(text: str) -> str:
+    """A text with exponents of its numbers as people write them: 1e-5 for 1e-05, 1e6 for 1e+06."""
+    return re.sub(r"(?<![\w.])(\d[\d.]*)e\+?(-?)0*(?=\d)", r"\1e\2", text)
 
 
 def shortened(text: str, longest: int = 80) -> str:
@@ -91,7 +99,7 @@ def whole(least: int, most: int = 10**305, /, **named: Any) -> int:
     if result < least:
         refuse(name, f"be at least {least}", value)
     if result > most:
-        refuse(name, f"be at most {float(most):g}", value)
+        refuse(name, f"be at most {plain_exponent(f'{float(most):g}')}", value)
     return result
 
 

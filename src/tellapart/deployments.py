@@ -17,6 +17,7 @@ from importlib import resources
 from typing import NamedTuple, NoReturn
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
@@ -98,7 +99,7 @@ class Deployment:
         """What is claimed, as numbers in words: ε, ε and δ, or ρ."""
         letters = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
         needs, _ = _PARAMETERS[self.variant]
-        return ", ".join(f"{letters[name]} = {getattr(self, name):g}" for name in needs)
+        return ", ".join(f"{letters[name]} = {short(getattr(self, name))}" for name in needs)
 
     @property
     def per(self) -> str:

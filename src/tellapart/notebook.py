@@ -65,7 +65,7 @@ def html(thing: object) -> str:
         with deadline.within(seconds=_PATIENCE):
             return card(thing).html()
     except LimitReached:
-        why = f"\n(its numbers take longer than {_PATIENCE:g} s: ask for them one by one)"
+        why = f"\n(its numbers take longer than {short(_PATIENCE)} s: ask for them one by one)"
     except Exception:  # noqa: BLE001 (an object can always be looked at, whatever its numbers do)
         why = ""
     return f"<pre>{escape(repr(thing) + why)}</pre>"
@@ -158,7 +158,7 @@ def _(choice: Choice) -> Card:
     if choice.certified:
         exact = "certified: every error counted"
     return Card(
-        f"parameter {'≤' if choice.rounds_down else '≥'} {choice.short:.6g}",
+        f"parameter {'≤' if choice.rounds_down else '≥'} {short(choice.short)}",
         tuple(rows),
         notes=(f"{exact}, rounded conservatively · {choice.scope}", repr(choice.subject)),
     )
@@ -168,7 +168,7 @@ def _kept(choice: Choice, limit: Limit, value: float) -> tuple[str | Cell | Bar,
     """A limit, what is achieved, how much of the limit that is, and whether it is binding."""
     binding = limit == choice.binding
     share = limit.bound / value if limit.least else value / limit.bound if limit.bound else 1.0
-    name = f"{_name(limit)} {'≥' if limit.least else '≤'} {limit.bound:.6g}"
+    name = f"{_name(limit)} {'≥' if limit.least else '≤'} {short(limit.bound)}"
     return (
         name,
         Cell(fixed(value, not limit.least), strong=True),
@@ -183,7 +183,7 @@ def _name(limit: Limit) -> str:
     given = {key: value for key, value in limit.arguments if isinstance(value, int | float)}
     if measure is None or not all((x.keyword or x.key) in given for x in measure.arguments):
         return limit.name
-    return measure.name.format(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
+    return measure.named(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
 
 
 @card.register
@@ -252,10 +252,10 @@ def _(verdict: Verdict) -> Card:
             what = "success allowed there" if targets else "TPR allowed there"
             rows.append((what, Cell(f"≤ {fixed(float(claimed.tpr(fpr)), up=True)}", strong=True)))
         said = f"≤ {short(finding.chance)}" if finding.computed else "below the level"
-        whose = finding.threshold if finding.computed else f"{short(finding.level, 2)}"
+        whose = finding.threshold if finding.computed else short(finding.level, 2)
         rows.append(("p-value", Cell(said, strong=True), Cell(whose, quiet=True, left=True)))
     rows += [(what, *_bound(own)) for what, own in verdict.evidence.own_bounds()]
-    rows.append((f"ε shown at δ = {verdict.delta:g}", *_bound(verdict.epsilon_lower())))
+    rows.append((f"ε shown at δ = {short(verdict.delta)}", *_bound(verdict.epsilon_lower())))
     lines += _evidence_lines(verdict.evidence)
     not_covered = "a leak that this attack does not see is not covered"
     return Card(
@@ -275,7 +275,7 @@ def _evidence_lines(evidence: Evidence) -> list[Trace]:
 
 
 def _bound(bound: LowerBound) -> tuple[Cell, Cell]:
-    words = f"{100 * bound.confidence:.6g} % confidence, {bound.basis.value}"
+    words = f"{short(100 * bound.confidence)} % confidence, {bound.basis.value}"
     words = words if bound.value else "nothing shown"
     return Cell(bound.words, strong=True), Cell(words, quiet=True, left=True)
 
@@ -283,7 +283,8 @@ def _bound(bound: LowerBound) -> tuple[Cell, Cell]:
 @card.register
 def _(evidence: Evidence) -> Card:
     rows = [
-        (f"ε at δ = {delta:g}", *_bound(evidence.epsilon_lower(delta))) for delta in (0.0, _DELTA)
+        (f"ε at δ = {short(delta)}", *_bound(evidence.epsilon_lower(delta)))
+        for delta in (0.0, _DELTA)
     ]
     rows.append(("μ of Gaussian DP", *_bound(evidence.mu_lower())))
     lines = _evidence_lines(evidence)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -113,5 +114,5 @@ def _precision(
         for recall in [_cornered(recalls, 1 - _corners(curve)[1])]
     ]
     guess = _trace("guessing", recalls, np.full_like(recalls, prior), Ink.CHANCE)
-    words = f"The share of those flagged who are members, at a prior of {prior:.3g}."
+    words = f"The share of those flagged who are members, at a prior of {short(prior, 3)}."
     return Drawing("Precision and recall", words, x, y, (guess, *lines))

@@ -111,7 +111,7 @@ def _hopeless(verdict: Verdict, samples: int, alarm: float) -> str:
         factor = math.inf
     more = f"at least about {math.ceil(factor * samples):,}" if factor < math.inf else "more"
     return (
-        f"samples must be {more} for {claim} at false_alarm {alarm:g}, as no outcome of fewer "
+        f"samples must be {more} for {claim} at false_alarm {short(alarm)}, as no outcome of fewer "
         f"calls could fail this test, got {samples:,}; so few show a gross leak at best: take many "
         f"more (the default is {_SAMPLES:,})"
     )
@@ -131,7 +131,7 @@ def _promised(epsilon: float | None, delta: float, claim: Subject | None) -> Sub
 def _alarm(false_alarm: float) -> float:
     alarm = _checks.inside_unit(false_alarm=false_alarm)
     if alarm < _SMALLEST_ALARM:
-        _checks.refuse("false_alarm", f"be at least {_SMALLEST_ALARM:g}", false_alarm)
+        _checks.refuse("false_alarm", f"be at least {short(_SMALLEST_ALARM)}", false_alarm)
     return alarm
 
 

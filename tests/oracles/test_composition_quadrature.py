@@ -270,5 +270,5 @@ def test_folds_that_lose_what_only_the_record_shows_are_refused(monkeypatch):
         return convolution.LogDensity(both.edges[:last], both.coefficients[:, : last - 1])
 
     monkeypatch.setattr(convolution, "convolved", forgetful)
-    with pytest.raises(ta.NotCertified, match=r"^convolved losses came out with mass 1-"):
+    with pytest.raises(ta.NotCertified, match=r"^convolved losses came out with a mass off 1 by -"):
         convolution.Convolution(steps).tails(np.zeros(1))

@@ -48,7 +48,7 @@ def test_a_file_is_judged_once_its_design_is_said_and_its_code_says_the_same(
     screen.page.select_option('[data-field="design"] select', "many-runs")
     screen.settle()
     assert "design=many-runs" in screen.url
-    assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence"
+    assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-5, at 95 % confidence"
     (tmp_path / "mine.csv").write_bytes(GOOD)
     monkeypatch.chdir(tmp_path)
     head, *lines = printed(screen.code("Copy as Python")).splitlines()

@@ -117,7 +117,7 @@ def test_a_url_is_text_and_never_markup(visit):
 @pytest.mark.slow
 def test_every_mechanism_has_dials_and_keys_choose_it(visit):
     """Down the list by keyboard alone; the focus stays on it while the controls change."""
-    screen = visit().open("/?mechanism=any:epsilon=1,delta=1e-05")
+    screen = visit().open("/?mechanism=any:epsilon=1,delta=1e-5")
     listed = screen.tab_to("#controls select")
     seen = [screen.headline]
     for _ in range(len(STARTS) - 1):

@@ -17,9 +17,9 @@ from tellapart.web.views import VIEWS
 STATES = {
     "/": [
         "",
-        "mechanism=dpsgd:noise_multiplier=1.1,sampling_rate=0.02,steps=300&prior=0.001&fpr=1e-05"
+        "mechanism=dpsgd:noise_multiplier=1.1,sampling_rate=0.02,steps=300&prior=0.001&fpr=1e-5"
         "&picture=roc-log",
-        "mechanism=laplace:epsilon=0.5,repeated=3%2Bany:epsilon=0.25,delta=1e-06&at_delta=1e-07",
+        "mechanism=laplace:epsilon=0.5,repeated=3%2Bany:epsilon=0.25,delta=1e-6&at_delta=1e-7",
     ],
 }
 # Views that have nothing to show before they are given a file are tried with one, elsewhere.

@@ -156,3 +156,32 @@ def test_code_and_names_are_no_prose(tmp_path):
     module = tmp_path / "module.py"
     module.write_text('accused = 1  # accused\nprint("accused")\n', encoding="utf-8")
     assert dialect(prose(module)) == ["'accused': say flag, false positive"]
+
+
+# Where a number's text is made; elsewhere `short`, `fixed` and `related` write it for people.
+MAKERS = {
+    SOURCE / "tellapart" / name
+    for name in ("_checks.py", "_numeric/text.py", "drawing/svg.py", "plot/numbers.py")
+}
+
+
+def read_back(tree):
+    """Formats that are read back as numbers or compared by length, and shown to nobody."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    inner = (node for node in calls if getattr(node.func, "id", "") in {"float", "len"})
+    return {id(part) for node in inner for part in ast.walk(node)}
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*SOURCE.rglob("*.py")} - MAKERS), ids=lambda path: path.stem
+)
+def test_small_numbers_are_written_in_one_way(path):
+    """1e-5, and nowhere 1e-05: no format of Python's own writes an exponent."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = read_back(tree)
+    specs = [
+        ast.unparse(node.format_spec)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue) and node.format_spec and id(node) not in hidden
+    ]
+    assert [spec for spec in specs if re.search(r"[ge]['\"]$", spec)] == []

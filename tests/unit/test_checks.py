@@ -271,3 +271,19 @@ def test_who_needs_a_list_is_not_told_that_a_number_would_do():
             call()
         messages.append(str(caught.value))
     assert [one for one in messages if "must be a number or" in one] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1e-05, "1e-5"),
+        (np.float64(-2.5e-07), "-2.5e-7"),
+        ([1e300, 0.5], "[1e300, 0.5]"),
+        (10**16, "10000000000000000"),
+        ("1e-05.csv", "'1e-05.csv'"),
+    ],
+)
+def test_numbers_in_messages_are_written_as_people_write_them(value, shown):
+    with pytest.raises(ta.InvalidArgument) as refused:
+        _checks.refuse("x", "do", value)
+    assert str(refused.value) == f"x must do, got {shown}"

@@ -44,7 +44,7 @@ def test_those_left_out_are_these():
     assert [(one.name, one.why) for one in LEFT_OUT] == [
         (
             "Iconic scenes and photo sections for iOS apps",
-            "delta must be left out for Pure DP, got 1.5e-07",
+            "delta must be left out for Pure DP, got 1.5e-7",
         ),
         ("FLEX", "delta must be given for Approximate DP, got None"),
     ]
@@ -149,7 +149,7 @@ def test_units_in_words(unit, per):
 
 def test_a_deployment_in_one_sentence():
     assert str(find("exposure")[0]) == (
-        "COVID-19 Exposure Notification Framework (Google, 2021): ε = 8, δ = 1e-06 for one "
+        "COVID-19 Exposure Notification Framework (Google, 2021): ε = 8, δ = 1e-6 for one "
         "user-day, model varies; Pending in the registry"
     )
 

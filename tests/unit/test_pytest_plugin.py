@@ -252,7 +252,7 @@ def test_any(data):
     result = pytester.runpytest(FEW)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*32,000 calls in 4 probes*", "*4 probes in *probability at most 4e-06"]
+        ["*32,000 calls in 4 probes*", "*4 probes in *probability at most 4e-6"]
     )
 
 

@@ -126,7 +126,7 @@ def test_an_error_of_a_task_is_the_callers():
         (draws, (), "seed must be a whole number or several, got ()"),
         (draws, "ab", "seed must be a whole number or several, got 'ab'"),
         (draws, (1, "b"), "seed must be a whole number, got 'b'"),
-        (draws, (1, 2**32), "seed must be at most 4.29497e+09, got 4294967296"),
+        (draws, (1, 2**32), "seed must be at most 4.29497e9, got 4294967296"),
         (draws, None, "seed must be a whole number, got None"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_feature_of_ones_own_is_looked_at():
 def test_bad_arguments_are_named_without_the_frames_that_found_them():
     for more, words in (
         ({}, "assert_private must be given epsilon or a claim, and not both"),
-        ({"epsilon": 1, "false_alarm": 1e-9}, "false_alarm must be at least 1e-07, got 1e-09"),
+        ({"epsilon": 1, "false_alarm": 1e-9}, "false_alarm must be at least 1e-7, got 1e-9"),
     ):
         with pytest.raises(ta.InvalidArgument) as failure:
             assert_private(noisy_count(1.0), [1], [1, 2], **more)
@@ -119,7 +119,7 @@ def test_one_seed_always_says_the_same():
     [
         ({"false_alarm": 0}, "false_alarm must lie strictly between 0 and 1, got 0"),
         ({"false_alarm": 1}, "false_alarm must lie strictly between 0 and 1, got 1"),
-        ({"false_alarm": 1e-12}, "false_alarm must be at least 1e-07, got 1e-12"),
+        ({"false_alarm": 1e-12}, "false_alarm must be at least 1e-7, got 1e-12"),
         ({"epsilon": None}, "assert_private must be given epsilon or a claim, and not both"),
         ({"claim": ta.Laplace(1)}, "assert_private must be given epsilon or a claim, and not both"),
         (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum, StrEnum
 from typing import Any
+
+from tellapart._checks import plain_exponent
 
 
 def to_decimals(value: float, decimals: int, up: bool) -> float:
@@ -31,8 +32,10 @@ def to_digits(value: float, digits: int, up: bool) -> float:
     return to_decimals(value, digits - 1 - Decimal(value).adjusted(), up)
 
 
-def fixed(value: float, up: bool) -> str:
+def fixed(value: float, up: bool | None) -> str:
     """Four decimals, or four digits where those would say nothing, rounded to the asked side.
+
+    Without a side (None) it is the nearest such number.
 
     For showing only: a value that misses a short number by rounding alone is shown as that number.
     """
@@ -41,18 +44,36 @@ def fixed(value: float, up: bool) -> str:
     value += 0.0  # −0 is 0
     plain = value == 0 or 1e-3 <= abs(value) < 1e6
     nearest = round(value, 4) if plain else float(f"{value:.3e}")
-    if abs(nearest - value) > 1e-12 * abs(value):
+    if up is not None and abs(nearest - value) > 1e-12 * abs(value):
         nearest = to_decimals(value, 4, up) if plain else to_digits(value, 4, up)
-    return f"{nearest:.4f}" if plain else f"{nearest:.3e}"
+    return f"{nearest:.4f}" if plain else plain_exponent(f"{nearest:.3e}")
 
 
-def short(value: float, digits: int = 6) -> str:
-    """A number in at most so many digits, with no zeros before its exponent.
+# Where a number may be rounded to, after its relation.
+SIDES = {"≤": True, "≥": False}
 
-    >>> short(1e-5), short(0.25), short(1 / 3, 2)
-    ('1e-5', '0.25', '0.33')
+
+def related(relation: str, value: float) -> str:
+    """A value after its relation, in a few digits that keep it: rounded up after ≤, down after ≥.
+
+    After "=" digits that were cut are not equal: "≈" stands there instead, before the nearest.
+
+    >>> related("=", 0.25), related("=", 2 / 3), related("≤", 1 / 3), related("≥", 2 / 3)
+    ('= 0.2500', '≈ 0.6667', '≤ 0.3334', '≥ 0.6666')
     """
-    return re.sub(r"e([+-])0+", r"e\1", f"{value:.{digits}g}")
+    digits = fixed(value, SIDES.get(relation))
+    cut = math.isfinite(value) and abs(float(digits) - value) > 1e-12 * max(1.0, abs(value))
+    return f"{'≈' if relation == '=' and cut else relation} {digits}"
+
+
+def short(value: float, digits: int = 6, up: bool | None = None) -> str:
+    """A number in at most so many digits, the nearest or on the asked side; 1e-5, not 1e-05.
+
+    >>> short(1e-5), short(0.25), short(1 / 3, 2), short(2e9)
+    ('1e-5', '0.25', '0.33', '2e9')
+    """
+    value = value if up is None else to_digits(value, digits, up)
+    return plain_exponent(f"{value:.{digits}g}")
 
 
 _EXACT = 10**6
@@ -61,12 +82,12 @@ _UNKNOWN = 1e12
 
 
 def count_in_words(size: int) -> str:
-    """How many there are, to be read by a person: exact below a million, else like 1.3e+30.
+    """How many there are, to be read by a person: exact below a million, else like 1.3e30.
 
     Any size will do; counts of databases go far beyond what a double holds.
 
     >>> count_in_words(2**20), count_in_words(3**10_000)
-    ('1.0e+06', '1.6e+4771')
+    ('1.0e6', '1.6e4771')
     """
     if size < _EXACT:
         return str(size)
@@ -87,12 +108,12 @@ def too_many(base: int, times: int, most: int) -> str | None:
 def _said(power: float) -> str:
     """10 to this power, with two digits while these are known."""
     if power >= _UNKNOWN:
-        return f"10^{power:.1e}"
+        return f"10^{plain_exponent(f'{power:.1e}')}"
     exponent = math.floor(power)
     digits = f"{10 ** (power - exponent):.1f}"
     if digits == "10.0":
         digits, exponent = "1.0", exponent + 1
-    return f"{digits}e+{exponent:02d}"
+    return f"{digits}e{exponent}"
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> str:

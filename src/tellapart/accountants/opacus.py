@@ -16,6 +16,7 @@ from functools import wraps
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.accountants import spent
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
@@ -233,8 +234,8 @@ def _check_rate(rate: float, batches: int) -> None:
     """Opacus takes the rate to be 1 / number of batches: a larger one would leak more than told."""
     if rate * batches > 1 + _ROUNDING:
         raise Unsupported(
-            f"the loader's sampling rate is {rate:g}, and Opacus reports 1/{batches}, from the "
-            f"number of its batches: make it with at most {int(1 / rate)} batches an epoch"
+            f"the loader's sampling rate is {short(rate)}, and Opacus reports 1/{batches}, "
+            f"from the number of its batches: make it with at most {int(1 / rate)} batches an epoch"
         )
 
 

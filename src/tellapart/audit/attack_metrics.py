@@ -11,6 +11,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import percent
 from tellapart.audit.counts.clopper_pearson import clopper_pearson
 from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
@@ -66,9 +67,9 @@ class PredictiveValue:
     confidence: float
 
     def __str__(self) -> str:
-        value = "not observed" if self.value is None else f"{self.value:.4g}"
+        value = "not observed" if self.value is None else short(self.value, 4)
         sure = percent(self.confidence)
-        return f"PPV {value} ({sure} interval {self.low:.4g} to {self.high:.4g})"
+        return f"PPV {value} ({sure} interval {short(self.low, 4)} to {short(self.high, 4)})"
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ class Metrics:
     @property
     def predictive_values(self) -> dict[str, PredictiveValue]:
         """How likely a flagged record is a member, by threshold; empty without a prior."""
-        places = {f"FPR ≤ {most:g}": at for most, at in self.at_fpr.items()}
+        places = {f"FPR ≤ {short(most)}": at for most, at in self.at_fpr.items()}
         places["the largest advantage"] = self.largest_advantage
         if self.at_threshold is not None:
-            places[f"score {self._beyond} {self.at_threshold.threshold:.6g}"] = self.at_threshold
+            places[f"score {self._beyond} {short(self.at_threshold.threshold)}"] = self.at_threshold
         return {where: at.ppv for where, at in places.items() if at.ppv is not None}
 
     @property
@@ -146,13 +147,15 @@ class Metrics:
         ]
         for most, at in self.at_fpr.items():
             lines.append(
-                f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g} (at most {most:g}):"
-                f" score {beyond} {at.threshold:.6g}"
+                f"TPR {short(at.tpr, 4)} at FPR {short(at.fpr, 4)} (at most {short(most)}):"
+                f" score {beyond} {short(at.threshold)}"
             )
         at = self.largest_advantage
-        lines.append(f"largest advantage {self.advantage:.4g}: score {beyond} {at.threshold:.6g}")
+        lines.append(
+            f"largest advantage {short(self.advantage, 4)}: score {beyond} {short(at.threshold)}"
+        )
         for where, ppv in self.predictive_values.items():
-            lines.append(f"{ppv} at prior {ppv.prior:g}, at {where}")
+            lines.append(f"{ppv} at prior {short(ppv.prior)}, at {where}")
         if self.predictive_values:
             lines.append(ABOUT_PPV)
         why = why_no_epsilon(self.models)

@@ -7,7 +7,7 @@ from enum import Enum
 from numbers import Real
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 
 
 class Basis(Enum):
@@ -31,7 +31,7 @@ def percent(share: float) -> str:
     >>> percent(0.95), percent(1 - 1e-12)
     ('95 %', '99.99999999 %')
     """
-    return f"{min(100 * share, 99.99999999):.10g} %"
+    return f"{short(min(100 * share, 99.99999999), 10)} %"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class LowerBound:
         said = f"{self.words} ({'' if self.value else 'nothing shown, '}"
         said += f"{percent(self.confidence)} {kind}, {self.basis.value}, {self.method}"
         if self.false_claims is not None:
-            said += f", overclaims in {100 * self.false_claims:.2g} % of audits"
+            said += f", overclaims in {short(100 * self.false_claims, 2)} % of audits"
         return said + ")"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 
 # Every test grows with the claim: one that spares the true curve spares every true claim.
 CLAIMS_ARE_FREE = "no correction is needed for testing several claims: the tests are nested"
@@ -25,7 +26,7 @@ class Entry:
 
     def __str__(self) -> str:
         times = f"{self.looks} × " if self.looks > 1 else ""
-        return f"{self.what}: {times}{self.level:.3g}"
+        return f"{self.what}: {times}{short(self.level, 3)}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Ledger:
     def __post_init__(self) -> None:
         spent = sum(entry.spent for entry in self.entries)
         if not 0 < spent <= self.level * (1 + 1e-12) or self.level >= 1:
-            _checks.refuse("entries", f"spend at most the level {self.level:.6g} < 1", spent)
+            _checks.refuse("entries", f"spend at most the level {short(self.level)} < 1", spent)
 
     def at_level(self, level: float) -> Ledger:
         """The same tests with the same shares of another level."""
@@ -75,5 +76,5 @@ class Ledger:
         return self.entries[:most], SummedEntries(len(rest), looks, spent)
 
     def __str__(self) -> str:
-        lines = [str(entry) for entry in self.entries] + [f"together: {self.level:.3g}"]
+        lines = [str(entry) for entry in self.entries] + [f"together: {short(self.level, 3)}"]
         return "\n".join([*lines, *self.free])

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tellapart._numeric.text import short
 from tellapart.audit.attack_metrics import ABOUT_PPV, Metrics, attacked, why_no_epsilon
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence
@@ -278,14 +279,14 @@ def _rates(metrics: Metrics) -> tuple[Shown, ...]:
     rows = [Shown("AUC", metrics.auc, f"{metrics.auc:.4f}", beyond)]
     for most, at in metrics.at_fpr.items():
         words = f"{at.tpr:.4f}"
-        rows.append(Shown(f"TPR at FPR ≤ {most:g}", at.tpr, words, f"FPR {at.fpr:.4g}"))
+        rows.append(Shown(f"TPR at FPR ≤ {short(most)}", at.tpr, words, f"FPR {short(at.fpr, 4)}"))
     at = metrics.largest_advantage
-    rates = f"TPR {at.tpr:.4g} at FPR {at.fpr:.4g}"
+    rates = f"TPR {short(at.tpr, 4)} at FPR {short(at.fpr, 4)}"
     rows.append(Shown("largest TPR − FPR", metrics.advantage, f"{metrics.advantage:.4f}", rates))
     for where, ppv in metrics.predictive_values.items():
         observed = "" if ppv.value is None else f"{ppv.value:.4f}, "
         words = f"{observed}{ppv.low:.4f} to {ppv.high:.4f}"
-        basis = f"{percent(ppv.confidence)} interval, at prior {ppv.prior:g}"
+        basis = f"{percent(ppv.confidence)} interval, at prior {short(ppv.prior)}"
         value = ppv.low if ppv.value is None else ppv.value
         rows.append(Shown(f"PPV at {where}", value, words, basis))
     return tuple(rows)
@@ -295,14 +296,14 @@ def _epsilons(evidence: Evidence, deltas: Iterable[float]) -> tuple[tuple[str, L
     rows = []
     for delta in sorted(deltas):
         with suppress(Unsupported):  # some evidence speaks of one δ alone
-            rows.append((f"ε at δ = {delta:g}", evidence.epsilon_lower(delta)))
+            rows.append((f"ε at δ = {short(delta)}", evidence.epsilon_lower(delta)))
     return tuple(rows)
 
 
 def _row(what: str, bound: LowerBound) -> Shown:
     basis = bound.basis.value
     if bound.false_claims is not None:
-        basis += f", overclaims in {100 * bound.false_claims:.2g} % of audits"
+        basis += f", overclaims in {short(100 * bound.false_claims, 2)} % of audits"
     return Shown(what, bound.value, bound.words, basis if bound.value else "nothing shown")
 
 

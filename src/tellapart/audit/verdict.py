@@ -10,6 +10,7 @@ from typing import Any
 
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
+from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence, Finding
@@ -43,7 +44,9 @@ def alternative(claim: Subject) -> Alternative:
         if quieter is not None:
             return Alternative(
                 lambda strength: _less_noise(claim, strength).curve(),
-                lambda strength: f"the claimed mechanism with its noise divided by {strength:.3g}",
+                lambda strength: (
+                    f"the claimed mechanism with its noise divided by {short(strength, 3)}"
+                ),
             )
     curve = curve_of(claim, "claim")
     if isinstance(curve, GaussianCurve):
@@ -51,7 +54,7 @@ def alternative(claim: Subject) -> Alternative:
         return Alternative(
             lambda strength: gaussian(mu * strength),
             lambda strength: (
-                f"a mechanism that truly leaks all that μ ≥ {mu * strength:.3g} allows"
+                f"a mechanism that truly leaks all that μ ≥ {short(mu * strength, 3)} allows"
             ),
         )
     epsilon, delta = _as_pair(curve)
@@ -62,8 +65,8 @@ def alternative(claim: Subject) -> Alternative:
     return Alternative(
         lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
-            f"a mechanism that truly leaks all that ε ≥ {stronger(strength):.3g} "
-            + (f"at δ = {delta:.3g} allows" if delta else "allows")
+            f"a mechanism that truly leaks all that ε ≥ {short(stronger(strength), 3)} "
+            + (f"at δ = {short(delta, 3)} allows" if delta else "allows")
         ),
     )
 
@@ -175,7 +178,11 @@ class Verdict(Plotted):
         """That δ, and whether anyone asked for it."""
         curve = curve_of(self.claim, "claim")
         nobody = self.at is None and not isinstance(curve, GuaranteeCurve)
-        return "δ = 1e-5 (default)" if nobody and self.delta == _DEFAULT else f"δ = {self.delta:g}"
+        return (
+            "δ = 1e-5 (default)"
+            if nobody and self.delta == _DEFAULT
+            else f"δ = {short(self.delta)}"
+        )
 
     @property
     def detectable(self) -> float | None:
@@ -407,11 +414,11 @@ def describe(claim: Subject) -> str:
     if isinstance(claim, Mechanism):
         return f"{claim!r}"
     if isinstance(claim, GuaranteeCurve):
-        return f"ε = {claim.claimed_epsilon:g}, δ = {claim.claimed_delta:g}"
+        return f"ε = {short(claim.claimed_epsilon)}, δ = {short(claim.claimed_delta)}"
     if isinstance(claim, GaussianCurve):
-        return f"of Gaussian DP with μ = {claim.mu:g}"
+        return f"of Gaussian DP with μ = {short(claim.mu)}"
     return "of this curve"
 
 
 def _times(factor: float) -> str:
-    return f"{factor:.2g}" if factor < 10 else f"{float(f'{factor:.2g}'):,.0f}"
+    return short(factor, 2) if factor < 10 else f"{float(f'{factor:.2g}'):,.0f}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tellapart import _checks
-from tellapart._numeric.text import to_decimals, to_digits
+from tellapart._numeric.text import short, to_decimals, to_digits
 from tellapart._shown import Plotted
 from tellapart.choose.limit import FORMULAS, Limit, checked_limits
 from tellapart.choose.search import Family, ParameterSearch, beyond_perfect, noiseless, real
@@ -52,7 +52,7 @@ def confirmed(
             return trial
         # A risk moves about as fast as its parameter.
         move = max(2 * move, excess, 1 / parameter if whole else 0.0)
-    raise NotCertified(f"no certified curve near {parameter:.10g} keeps the limits")
+    raise NotCertified(f"no certified curve near {short(parameter, 10)} keeps the limits")
 
 
 def _composition(subject: Subject) -> Combined:
@@ -71,7 +71,7 @@ def _lower(subject: Combined, delta: float, order: Order | None) -> TradeoffCurv
         return subject.bracket(delta, _GAP, order).lower
     except NotCertified as doubt:
         raise NotCertified(
-            f"brackets as narrow as {_GAP:g} are out of reach for this composition"
+            f"brackets as narrow as {short(_GAP)} are out of reach for this composition"
         ) from doubt
 
 
@@ -136,7 +136,7 @@ class Choice(Plotted):
     def __str__(self) -> str:
         bound = f"binding constraint: {'none' if self.binding is None else self.binding}"
         shown = to_digits(self.parameter, 6, not self.rounds_down)
-        return f"{shown:.6g} ({bound}; {self.scope})"
+        return f"{short(shown)} ({bound}; {self.scope})"
 
 
 def largest(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from tellapart._numeric.text import aligned, fixed
+from tellapart._numeric.text import aligned, fixed, short
 from tellapart._shown import Plotted
 from tellapart.curve.algebra import Crossing, crossings, dominates, gap, leads
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -68,8 +68,9 @@ class Pair:
             behind = second if ahead == self.first else first
             return f"{verbs[ahead]} more than {behind}, at every FPR and FNR from 1e-12 on"
         said = f"the curves of {self.first} and {self.second} cross"
-        said += f" at FPR {_listed([_rate(crossing) for crossing in self.crossings])}"
-        begin, *rest = zip(_places(len(self.crossings)), self.leaders, strict=True)
+        rates = [_rate(crossing) for crossing in self.crossings]
+        said += f" at FPR {_listed(rates)}"
+        begin, *rest = zip(_places(rates), self.leaders, strict=True)
         later = "; ".join(f"{place}, {name}" for place, name in rest)
         return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}{self._of_guarantees()}"
 
@@ -84,8 +85,8 @@ class Pair:
 
 
 def _rate(crossing: Crossing) -> str:
-    near = f"{crossing.fpr:.4g}"
-    return f"1 − {crossing.fnr:.2g}" if near == "1" else near
+    near = short(crossing.fpr, 4)
+    return f"1 − {short(crossing.fnr, 2)}" if near == "1" else near
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -93,13 +94,13 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _places(crossings: int) -> list[str]:
-    """Before, between and after so many crossings."""
-    if crossings == 1:
+def _places(rates: Sequence[str]) -> list[str]:
+    """Before, between and after crossings at these rates."""
+    if len(rates) == 1:
         return ["below it", "above it"]
-    if crossings == 2:
+    if len(rates) == 2:
         return ["below the first", "between them", "above the second"]
-    return ["below the first", *["then"] * (crossings - 1), "above the last"]
+    return ["below the first", *(f"then up to {rate}" for rate in rates[1:]), "above the last"]
 
 
 def expected_seconds(subjects: Sequence[Subject]) -> float:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.text import aligned, fixed
+from tellapart._numeric.text import aligned, fixed, short
 from tellapart.choose.search import Family
 from tellapart.choose.utility import noise_error
 from tellapart.curve.algebra import joint_bound
@@ -23,7 +23,7 @@ CurveMeasure = Callable[[TradeoffCurve], object]
 
 _USUAL: dict[str, CurveMeasure] = {
     MEASURES["advantage"].name: advantage,
-    MEASURES["tpr"].name.format(fpr=FPR.default): partial(tpr, fpr=FPR.default),
+    MEASURES["tpr"].named(fpr=FPR.default): partial(tpr, fpr=FPR.default),
     "accuracy at prior 0.5": partial(success, prior=PRIOR.default),
 }
 
@@ -67,7 +67,7 @@ class Frontier:
         errors = ("–" if error is None else fixed(error, up=True) for error in row[1:3])
         shown = self.bound is Bound.UPPER
         risks = (fixed(x, rises != shown) for x, rises in zip(row.risks, self.rises, strict=True))
-        return (f"{row.parameter:g}", *errors, *risks)
+        return (short(row.parameter), *errors, *risks)
 
     def __str__(self) -> str:
         errors = "" if self.error_of == "the answer" else f"errors are those of {self.error_of}\n"

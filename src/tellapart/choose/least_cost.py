@@ -64,9 +64,10 @@ class LeastCost:
 
     def __str__(self) -> str:
         low, high = self.searched
-        where = "any parameter" if self.everywhere else f"any from {low:.4g} to {high:.4g}"
+        between = f"any from {short(low, 4)} to {short(high, 4)}"
+        where = "any parameter" if self.everywhere else between
         return (
-            f"{self.parameter:.6g}: total cost at most {fixed(self.total, up=True)} (accuracy "
+            f"{short(self.parameter)}: total cost at most {fixed(self.total, up=True)} (accuracy "
             f"{fixed(self.accuracy_cost, up=True)}, {self.people:,} people at most "
             f"{fixed(self.extra_cost, up=True)} each); {where} has at least "
             f"{fixed(self.lower_bound, up=False)}"
@@ -240,7 +241,7 @@ def _refined(
             continue
         if made > _MOST:
             raise NotCertified(
-                f"the least total is not known to {share:g} after {_MOST:,} parameters; allow "
+                f"the least total is not known to {short(share)} after {_MOST:,} parameters; allow "
                 f"more, or give a narrower range (the best so far: {short(best.total)})"
             )
         middle = point((left.position + right.position) / 2)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import extra_cost
@@ -87,27 +88,27 @@ class Limit:
             argument.key: given.get(argument.keyword or argument.key, argument.default)
             for argument in known.arguments
         }
-        return known.name.format(**about)
+        return known.named(**about)
 
     def beside(self, value: float) -> tuple[str, str]:
         """A value of the risk and the limit, in as many digits as tell them apart."""
         apart = (
             digits
             for digits in range(_DIGITS, 18)
-            if f"{value:.{digits}g}" != f"{self.bound:.{digits}g}"
+            if short(value, digits) != short(self.bound, digits)
         )
         digits = next(apart, _DIGITS)
-        return f"{value:.{digits}g}", self._words(max(digits, 6))
+        return short(value, digits), self._words(max(digits, 6))
 
     def _words(self, digits: int) -> str:
-        return f"{self.name} {'≥' if self.least else '≤'} {self.bound:.{digits}g}"
+        return f"{self.name} {'≥' if self.least else '≤'} {short(self.bound, digits)}"
 
     def __str__(self) -> str:
         return self._words(6)
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else repr(value)
+    return short(value) if isinstance(value, int | float) else repr(value)
 
 
 def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:

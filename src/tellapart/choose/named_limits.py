@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed, to_digits
+from tellapart._numeric.text import fixed, short, to_digits
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
 from tellapart.choose.limit import Limit, at_least, at_most
@@ -85,8 +85,8 @@ class Setting:
 
 def _typed(value: float) -> str:
     """Ten digits where they say all, else the shortest text that reads back as the number."""
-    short = f"{value:.10g}"
-    return short if float(short) == value else repr(value)
+    text = short(value, 10)
+    return text if float(text) == value else _checks.plain_exponent(repr(value))
 
 
 def configured(family: NamedFamily, value: float) -> Setting:
@@ -110,7 +110,7 @@ def configured(family: NamedFamily, value: float) -> Setting:
     if "noise_multiplier" in KINDS[family.name].parameters:
         noise = {"noise_multiplier": noise["sigma"]}
     return Setting(
-        noise, f", by {family.parameter} = {value:.10g}{' a step' if family.composed else ''}"
+        noise, f", by {family.parameter} = {short(value, 10)}{' a step' if family.composed else ''}"
     )
 
 
@@ -144,7 +144,7 @@ def explained(
     binding = "none; the mechanism is not defined beyond this value"
     said = [
         f"Binding constraint: {binding if choice.binding is None else choice.binding}.",
-        f"Rounded conservatively: {'up' if low else 'down'} from {choice.parameter:.10g}.",
+        f"Rounded conservatively: {'up' if low else 'down'} from {short(choice.parameter, 10)}.",
         f"{choice.scope[0].upper()}{choice.scope[1:]}.",
     ]
     if doubt:
@@ -153,9 +153,9 @@ def explained(
         said.append("Certified: the limits also hold with every numerical error counted.")
     if anyone is not None:
         leak = _promised(family, delta)
-        claim = f"(ε, δ = {leak:g})-DP" if leak else "ε-DP"
+        claim = f"(ε, δ = {short(leak)})-DP" if leak else "ε-DP"
         said.append(
-            f"For any mechanism: {claim} with ε = {anyone:.10g} is enough to keep the limits."
+            f"For any mechanism: {claim} with ε = {short(anyone, 10)} is enough to keep the limits."
         )
     return said
 
@@ -175,9 +175,18 @@ def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str, s
     return [("limit", "without the output", "with it", ""), *rows]
 
 
-def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
-    """The frontier at those values that the family has, and has an answer for."""
-    measures = {limit.name: limit.value for limit in limits}
+def cost(
+    family: NamedFamily,
+    limits: Sequence[Limit],
+    values: Sequence[float],
+    names: Sequence[str] | None = None,
+) -> Frontier:
+    """The frontier at those values that the family has, and has an answer for.
+
+    ``names`` tell limits apart that are on the same risk, by different attackers.
+    """
+    called = [limit.name for limit in limits] if names is None else names
+    measures = {name: limit.value for name, limit in zip(called, limits, strict=True)}
     frontiers: dict[float, Frontier] = {}
     for value in values:
         with suppress(InvalidArgument, NotCertified):

@@ -14,6 +14,7 @@ from scipy.special import expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.choose.limit import FROM_MODEL, Limit, at_most, checked_limits
 from tellapart.choose.search import MOST, at_baseline, beyond_perfect, seen_to_leak
 from tellapart.curve.base import TradeoffCurve
@@ -307,7 +308,7 @@ class NoiseChoice:
 
     def __str__(self) -> str:
         wanted = " and ".join(str(limit) for limit in self.limits)
-        return f"noise {self.scale:.6g} keeps {wanted}"
+        return f"noise {short(self.scale)} keeps {wanted}"
 
 
 def noise(
@@ -369,7 +370,7 @@ def _refuse_infeasible(asked: Questions, limits: Sequence[Limit]) -> None:
     if off <= 0:
         return
     kept = " and ".join(str(limit) for limit in limits)
-    before = "" if worst.prior is None else f" has the prior {worst.prior:.3g} and"
+    before = "" if worst.prior is None else f" has the prior {short(worst.prior, 3)} and"
     raise Infeasible(
         f"infeasible: {kept} cannot be kept, as {worst.h1!r}{before} exceeds the limit without "
         "any output; name the values that count by secrets=, or raise the limit"
@@ -402,8 +403,8 @@ def _least(asked: Questions, limits: Sequence[Limit], family: Family) -> tuple[f
         while over(safe) > 0:
             if safe == MOST:
                 raise Infeasible(
-                    f"infeasible: even noise {safe:.3g}, the most that a double holds, breaks "
-                    f"{' and '.join(str(limit) for limit in limits)}"
+                    f"infeasible: even noise {short(safe, 3)}, the most that a double "
+                    f"holds, breaks {' and '.join(str(limit) for limit in limits)}"
                 )
             leaky, safe = safe, min(math.e * safe * safe, MOST)
     else:

@@ -12,7 +12,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, related, short
 from tellapart.choose.noise_choice import NoiseChoice, noise, pure
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Laplace
@@ -79,7 +79,7 @@ class NoiseTable(Sequence[NoiseRow]):
         wide = max(len(row.method) for row in self.rows)
         lines = [f"{'method':{wide}}       scale    true ε"]
         for row in self.rows:
-            true = f"{row.side.value} {fixed(row.true_epsilon, row.side is not Side.AT_LEAST)}"
+            true = related(row.side.value, row.true_epsilon)
             kept = "" if row.sound else "  not sound in general"
             lines.append(f"{row.method:{wide}}  {fixed(row.scale, True):>10}  {true:>8}{kept}")
         return "\n".join(lines)
@@ -169,7 +169,7 @@ def _for_all(
 ) -> Iterator[_Method]:
     if believed is None:
         return
-    sure = "" if believed.confidence is None else f", {100 * believed.confidence:g} % sure"
+    sure = "" if believed.confidence is None else f", {short(100 * believed.confidence)} % sure"
     everyone = f"this query, under every model that the data leave open{sure}"
     scale = believed.scale_bound(epsilon, query)
     yield _Method("all that data leave open", scale, everyone, False)

@@ -12,6 +12,7 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.choose.limit import BRACKETS, FORMULAS, Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee, nothing
@@ -146,7 +147,7 @@ class ParameterSearch:
                 "or discrete-laplace, or limit the PPV at an FPR (--max-ppv)"
             )
         return Infeasible(
-            f"infeasible: even the most private one tried, with parameter {best:.3g}, has "
+            f"infeasible: even the most private one tried, with parameter {short(best, 3)}, has "
             f"{worst.name} = {had}, and {asked} is asked"
         )
 
@@ -188,8 +189,8 @@ class ParameterSearch:
         if trial.known or not trial.member:
             return
         raise NotCertified(
-            f"the parameter {safe:.6g} keeps the limits, but no curve is known for {beyond:.6g} "
-            "and beyond, which may keep them, too"
+            f"the parameter {short(safe)} keeps the limits, but no curve is known for "
+            f"{short(beyond)} and beyond, which may keep them, too"
         ) from self._doubt
 
     def refuse_wavering(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart._numeric.text import aligned, to_digits
+from tellapart._numeric.text import aligned, short, to_digits
 from tellapart._shown import Displayed
 from tellapart.choose.calibrate import confirmed, least, refuse_infeasible
 from tellapart.choose.limit import Limit, checked_limits
@@ -62,7 +62,7 @@ class TrainingMap(Displayed):
             ("epochs", epochs, self.epochs),
         ):
             if value not in known:
-                _checks.refuse(name, f"be one of {', '.join(f'{x:g}' for x in known)}", value)
+                _checks.refuse(name, f"be one of {', '.join(short(x) for x in known)}", value)
         return self.noise_multipliers[self.batches.index(batch_size)][self.epochs.index(epochs)]
 
     @property
@@ -78,31 +78,31 @@ class TrainingMap(Displayed):
 
     def cells(self) -> tuple[tuple[str, ...], ...]:
         """The map as text, its head first: noise multiplier, and noise on the mean gradient."""
-        head = ("batch \\ epochs", *(f"{x:g}" for x in self.epochs))
+        head = ("batch \\ epochs", *(short(x) for x in self.epochs))
         rows = zip(self.batches, self.noise_multipliers, self.gradient_noise, strict=True)
         return (
             head,
             *(
-                (f"{batch:g}", *map(_cell, multipliers, noises))
+                (short(batch), *map(_cell, multipliers, noises))
                 for batch, multipliers, noises in rows
             ),
         )
 
     def __str__(self) -> str:
         said = "noise multiplier (noise on the mean gradient"
-        unit = "" if self.clipping_norm == 1 else f", clipping norm {self.clipping_norm:g}"
+        unit = "" if self.clipping_norm == 1 else f", clipping norm {short(self.clipping_norm)}"
         kept = ", ".join(map(str, self.limits))
         return f"{aligned(self.cells())}\n{said}{unit}) that keeps {kept}"
 
 
 def shown_multiplier(value: float) -> str:
     """Four digits, rounded conservatively."""
-    return f"{to_digits(value, 4, up=True):.4g}" if value else "0"
+    return short(to_digits(value, 4, up=True), 4) if value else "0"
 
 
 def shown_noise(value: float) -> str:
     """Two digits, rounded up."""
-    return f"{to_digits(value, 2, up=True):.2g}"
+    return short(to_digits(value, 2, up=True), 2)
 
 
 def _cell(multiplier: float | None, noise: float | None) -> str:

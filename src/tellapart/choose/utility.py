@@ -346,7 +346,7 @@ class UtilityLimit:
         return value >= self.bound if self.least else value <= self.bound
 
     def __str__(self) -> str:
-        return f"{self.name} {'≥' if self.least else '≤'} {self.bound:.6g}"
+        return f"{self.name} {'≥' if self.least else '≤'} {short(self.bound)}"
 
 
 def error_at_most(bound: float, statistic: str = "count", **about: Any) -> UtilityLimit:
@@ -414,7 +414,7 @@ class Feasibility:
             # The far end is known to nine digits: what misses a short number by less is that.
             far = self.furthest * (1 + 2 * (-_RESOLVED if down else _RESOLVED))
             ends = to_digits(self.choice.parameter, 6, not down), to_digits(far, 6, down)
-            return f"feasible from {min(ends):.6g} to {max(ends):.6g}"
+            return f"feasible from {short(min(ends))} to {short(max(ends))}"
         said = "; ".join(f"{risk} clashes with {utility}" for risk, utility in self.clashes)
         return f"infeasible: {said}"
 

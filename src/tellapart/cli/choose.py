@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tellapart import risk
 from tellapart._checks import refuse
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import (
     AROUND,
@@ -190,7 +190,7 @@ def choose(
             terminal.hint(console, "--verbose: every risk, and a sensitivity analysis")
             return
         console.print()
-        terminal.title(console, "Every risk", f"prior probability of membership {prior:g}")
+        terminal.title(console, "Every risk", f"prior probability of membership {short(prior)}")
         terminal.readings(console, readings)
         console.print()
         terminal.title(console, "Sensitivity analysis", f"at other values of {family.parameter}")
@@ -319,7 +319,7 @@ def _fewer_flagged(
     if any(FPR.key in dict(limit.arguments) for limit in limits):
         typed = any(word.partition("=")[0] == "--fpr" for word in terminal.typed.get())
         usual = "" if typed else " (default)"
-        said.append(f"The limit is at FPR {fpr:g}{usual}")
+        said.append(f"The limit is at FPR {short(fpr)}{usual}")
         with suppress(NotCertified):  # a curve may have no digits that far down
             here, *fewer = (
                 fixed(float(risk.ppv(curve, fpr=rate, prior=prior)), up=True)
@@ -328,7 +328,7 @@ def _fewer_flagged(
             if here != fewer[-1]:
                 said[0] += (
                     "; an attacker who flags fewer people can be surer: "
-                    f"PPV {fewer[0]} at FPR {fpr / 10:g}, {fewer[1]} at FPR {fpr / 100:g}"
+                    f"PPV {fewer[0]} at FPR {short(fpr / 10)}, {fewer[1]} at FPR {short(fpr / 100)}"
                 )
         said[0] += "."
     if certain := rare_outputs(curve, prior=prior):

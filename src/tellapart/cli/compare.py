@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import textwrap
 from collections import Counter
@@ -17,6 +16,7 @@ from rich.text import Text
 from tellapart import choose
 from tellapart import deployments as published
 from tellapart._checks import refuse
+from tellapart._numeric.text import short
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
@@ -35,7 +35,7 @@ from tellapart.cli.options import (
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, parse
+from tellapart.mechanisms.catalogue import KINDS, parse, terms
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, essential
 
@@ -60,7 +60,7 @@ def compare_deployments(
 
     def text(console: Console) -> None:
         title = "Risk for one unit of privacy"
-        terminal.title(console, title, f"prior {prior:g}, from least to most")
+        terminal.title(console, title, f"prior {short(prior)}, from least to most")
         console.print()
         _table(console, rows)
         if pairs:
@@ -266,7 +266,7 @@ def compare(
         marked = map(deltas.marked, comparison.readings)
         shown = (each if verbose else essential(each, about) for each in marked)
         cells = replace(comparison, readings=tuple(shown)).cells()
-        terminal.title(console, "Risks", f"prior probability of membership {prior:g}")
+        terminal.title(console, "Risks", f"prior probability of membership {short(prior)}")
         terminal.columns(console, cells, keep=2)
         legend = [f"{label}: {spec}" for label, spec in specs.items() if label != spec]
         if legend:
@@ -275,7 +275,7 @@ def compare(
             terminal.item(console, entry)
         for label, subject in subjects.items():
             if isinstance(subject, GuaranteeCurve) and subject.claimed_delta > deltas.first:
-                own = f"{subject.claimed_delta:g}".replace("e-0", "e-")
+                own = short(subject.claimed_delta)
                 said = f"{label}: the guarantee has δ = {own} and says nothing at a smaller δ."
                 terminal.item(console, said)
         if not verbose:
@@ -314,7 +314,10 @@ _SHORT = 20
 
 
 def _labelled(mechanisms: Sequence[str]) -> dict[str, str]:
-    """Mechanisms by what to call them: the name given, or else their text where it is short."""
+    """Mechanisms by what to call them: the name given, or else their text where it is short.
+
+    A long one is called by its kind, with the parameters in which it differs from others of it.
+    """
     given = [name_before(text) for text in mechanisms]
     taken = Counter(name for name, _ in given if name)
     if twice := [name for name, count in taken.items() if count > 1]:
@@ -326,13 +329,27 @@ def _labelled(mechanisms: Sequence[str]) -> dict[str, str]:
         elif len(text) <= _SHORT:
             labels.setdefault(text, text)
         elif text not in labels.values():
-            kind = text.partition(":")[0].partition("+")[0]
-            numbered = (f"{kind} {number}" for number in itertools.count(2))
-            known = {*labels, *taken}
-            labels[
-                next(name for name in itertools.chain([kind], numbered) if name not in known)
-            ] = text
+            label = _apart(text, [mechanism for _, mechanism in given])
+            labels[text if label in {*labels, *taken} else label] = text
     return labels
+
+
+def _apart(text: str, mechanisms: Sequence[str]) -> str:
+    """The kind of a mechanism, and of its parameters those that others of its kind have not."""
+    (first, *later), kind = terms(text), _kind(text)
+    alike = [terms(other)[0] for other in mechanisms if other != text and _kind(other) == kind]
+    if not alike:
+        return kind
+    own = {
+        key: value
+        for key, value in first.values.items()
+        if any(other.values.get(key) != value for other in alike)
+    }
+    return text if later or not own else str(replace(first, values=own))
+
+
+def _kind(text: str) -> str:
+    return "+".join(term.name for term in terms(text))
 
 
 def _refuse_unused(given: dict[str, object]) -> None:

@@ -194,7 +194,8 @@ _VERDICTS = {True: "STANDS", False: "DOES NOT STAND", None: "NO VERDICT"}
 def _check(console: Console, answer: Answer, checked: Check) -> None:
     """The verdict with its first reason; then all others, and who decided."""
     configured, decided = answer.decision.mechanism.configured, answer.decision.decided
-    first, *others = checked.reasons or (f"{answer.parameter} = {configured:g} keeps every limit",)
+    kept = "" if configured is None else f"{answer.parameter} = {short(configured)}"
+    first, *others = checked.reasons or (f"{kept} keeps every limit",)
     terminal.title(console, f"{_VERDICTS[checked.stands]}: {first}")
     terminal.line(console, f"{answer.decision.title}. The limits ask for {answer.setting}.")
     for reason in others:
@@ -221,8 +222,8 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
         f"{limit.attacker}: {limit.asked.label}",
         blind,
         achieved,
-        f"{'≥' if limit.asked.least else '≤'} {limit.asked.bound:g}",
-        ("any" if limit.alone is None else f"{limit.alone:.10g}") + " (binding)" * limit.binding,
+        f"{'≥' if limit.asked.least else '≤'} {short(limit.asked.bound)}",
+        ("any" if limit.alone is None else short(limit.alone, 10)) + " (binding)" * limit.binding,
     )
 
 
@@ -230,7 +231,7 @@ def _nearby_cells(answer: Answer) -> list[tuple[str, ...]]:
     head = (answer.parameter, "ε", *(f"limit[{limit.place}]" for limit in answer.limits), "")
     rows = [
         (
-            f"{near.value:.6g}",
+            f"{short(near.value)}",
             fixed(near.epsilon, up=True),
             *(
                 fixed(value, not limit.asked.least)

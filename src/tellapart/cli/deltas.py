@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import Parameter
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.mechanisms.catalogue import (
     NamedFamily,
     Term,
@@ -24,7 +25,7 @@ from tellapart.mechanisms.catalogue import (
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import DELTA, Reading
 
-_DEFAULT = f"δ = {DELTA.default:g} (default)".replace("e-0", "e-")
+_DEFAULT = f"δ = {short(DELTA.default)} (default)"
 
 AtDelta = Annotated[
     tuple[float, ...],
@@ -57,7 +58,7 @@ class Deltas:
     @property
     def words(self) -> str:
         """That δ, and whether anyone asked for it."""
-        return _DEFAULT if self.is_default else f"δ = {self.first:g}"
+        return _DEFAULT if self.is_default else f"δ = {short(self.first)}"
 
     def marked(self, readings: Sequence[Reading]) -> tuple[Reading, ...]:
         """The same readings; ε at a δ that nobody asked for says so."""
@@ -151,7 +152,9 @@ def _one_delta(
     """The δ in a text, the δ given beside it, which must be the same, and all other options."""
     own, delta = own_delta(text), given.get("delta")
     if own is not None and delta is not None and own != delta:
-        rule = f"be the δ of {text} ({own:g}), or be left out; --at-delta reports ε at another δ"
+        rule = (
+            f"be the δ of {text} ({short(own)}), or be left out; --at-delta reports ε at another δ"
+        )
         _checks.refuse("--delta", rule, delta)
     return own, delta, {key: value for key, value in given.items() if key != "delta"}
 

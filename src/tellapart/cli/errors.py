@@ -11,6 +11,7 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Validat
 from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
+from tellapart._numeric.text import short
 from tellapart.cli import exits
 from tellapart.errors import visible
 
@@ -142,7 +143,7 @@ def _no_number(name: str, value: str, kind: type) -> str:
     ratio = re.fullmatch(r"([\d.]*\d)/([\d.]*[1-9]\d*)", value)
     instead = ""
     if kind is float and share:
-        instead = f"; write {float(share[1]) / 100:g}"
+        instead = f"; write {short(float(share[1]) / 100)}"
     elif kind is float and ratio:
-        instead = f"; write {float(ratio[1]) / float(ratio[2]):.6g}"
+        instead = f"; write {short(float(ratio[1]) / float(ratio[2]))}"
     return f"{name} must be {rule}, got {value!r}{instead}"

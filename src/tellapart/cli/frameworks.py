@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from tellapart._numeric.text import short
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import Deltas, deltas_at
 from tellapart.cli.options import Option, Output
@@ -163,7 +164,7 @@ def about(read: Described) -> list[str]:
     if read.fitted is not None:
         said.append(
             f"{ESTIMATE}. The row for all that data leave open holds with "
-            f"{100 * read.fitted.confidence:g} % confidence."
+            f"{short(100 * read.fitted.confidence)} % confidence."
         )
     return said
 

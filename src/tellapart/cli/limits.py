@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from tellapart import deadline
+from tellapart._numeric.text import short
 from tellapart.cli.exits import Exit
 from tellapart.errors import InvalidArgument
 
@@ -122,8 +123,8 @@ def _watch(done: threading.Event, end: float, memory: float) -> None:
             _give_up(deadline.TIME_IS_UP)
         if held() > memory:
             _give_up(
-                f"this takes more than {memory / 2**30:.3g} GiB of memory, half of what there is: "
-                "ask for less"
+                f"this takes more than {short(memory / 2**30, 3)} GiB of memory, half of "
+                "what there is: ask for less"
             )
 
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, related, short
 from tellapart.choose import FROM_MODEL, at_most, noise_table
 from tellapart.choose import noise as least
 from tellapart.choose.limit import Limit
@@ -32,7 +32,6 @@ from tellapart.risk.catalogue import MEASURES
 from tellapart.worlds import GaussianRecords, RecordValue, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.described.tables import Target
-from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.frameworks.table import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.secret_test import Witness
@@ -81,7 +80,7 @@ def noise(
     def text(console: Console) -> None:
         best = min((row for row in rows if row.sound), key=lambda row: row.scale)
         scale = f"scale = {fixed(best.scale, True)}"
-        terminal.title(console, scale, f"Laplace noise for ε = {promise:g} ({best.method})")
+        terminal.title(console, scale, f"Laplace noise for ε = {short(promise)} ({best.method})")
         terminal.line(console, f"{read.title}.")
         for sentence in about(read):
             terminal.line(console, sentence)
@@ -182,7 +181,7 @@ def _least(read: Described, target: Target, choice: NoiseChoice, output: Output)
 
 
 def _noise_cells(row: NoiseRow, estimated: bool) -> tuple[str, ...]:
-    true = f"{row.side.value} {fixed(row.true_epsilon, row.side is not Side.AT_LEAST)}"
+    true = related(row.side.value, row.true_epsilon)
     kept = "if the estimate is true" if estimated and row.trusts_model else "always"
     return row.method, fixed(row.scale, True), true, kept if row.sound else "not in general"
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from tellapart import _checks
 from tellapart import risk as measures
 from tellapart._checks import refuse
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.cli import terminal
 from tellapart.cli.options import MECHANISM, NumberOptions, Output, numbers
 from tellapart.cli.risk import Mechanism
@@ -130,7 +130,7 @@ class _Attack(NamedTuple):
         return _POINT_ESTIMATE if self.published else CAVEAT
 
     def __str__(self) -> str:
-        rates = f"FPR {self.fpr:.4g} with TPR {self.tpr:g}"
+        rates = f"FPR {short(self.fpr, 4)} with TPR {short(self.tpr)}"
         return f"{self.published}: {rates}" if self.published else rates
 
 
@@ -153,7 +153,7 @@ def _attack(
     if fpr is not None or tpr is not None:
         refuse("--fpr and --tpr", "be left out beside --precision and --recall", (fpr, tpr))
     rate, power = measures.rates_from_precision(precision=precision, recall=recall, prior=prior)
-    shown = f"precision {precision:g} at recall {recall:g}, prior {prior:g}"
+    shown = f"precision {short(precision)} at recall {short(recall)}, prior {short(prior)}"
     return _Attack(float(rate), float(power), shown)
 
 
@@ -161,7 +161,7 @@ def _needs(attack: _Attack, delta: float, *, output: Output) -> None:
     least = float(measures.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
 
     def text(console: Console) -> None:
-        terminal.title(console, f"ε ≥ {fixed(least, False)} at δ = {delta:g}", str(attack))
+        terminal.title(console, f"ε ≥ {fixed(least, False)} at δ = {short(delta)}", str(attack))
         terminal.line(console, "No mechanism with a smaller ε at this δ has such an attack.")
         terminal.line(console, attack.caveat)
 
@@ -214,7 +214,7 @@ def _of_mechanism(
         if corners is None:
             terminal.line(console, "The region is smooth: it has no corners.")
         else:
-            shown = ", ".join(f"({x:.4g}, {y:.4g})" for x, y in corners)
+            shown = ", ".join(f"({short(x, 4)}, {short(y, 4)})" for x, y in corners)
             terminal.line(console, f"Corners (FPR, FNR), from (0, 1): {shown}.")
 
     def picture() -> Any:
@@ -223,7 +223,9 @@ def _of_mechanism(
         drawn: dict[str, PrivacyRegion | MechanismRegion] = {name: area}
         if epsilon:
             claim = PrivacyRegion(epsilon[0], delta[0] if delta else 0.0)
-            drawn[f"any mechanism with ε = {claim.epsilon:g}, δ = {claim.delta:g}"] = claim
+            drawn[f"any mechanism with ε = {short(claim.epsilon)}, δ = {short(claim.delta)}"] = (
+                claim
+            )
         return plot.regions(drawn)
 
     data = {
@@ -243,7 +245,7 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
         knot = region.vertices()[2]
         share = fixed(region.area(), up=True)
         return (
-            f"ε = {region.epsilon:g}, δ = {region.delta:g}",
+            f"ε = {short(region.epsilon)}, δ = {short(region.delta)}",
             share,
             fixed(float(gain), True),
             fixed(float(knot[0]), False),
@@ -278,14 +280,14 @@ def _point(region: PrivacyRegion, attack: _Attack, output: Output) -> None:
     fpr, tpr, caveat = attack.fpr, attack.tpr, attack.caveat
     failures = region.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
-    claim = f"ε = {region.epsilon:g}, δ = {region.delta:g}"
+    claim = f"ε = {short(region.epsilon)}, δ = {short(region.delta)}"
 
     def text(console: Console) -> None:
         verdict = "impossible" if failures else "possible"
         terminal.title(console, verdict, f"{attack}, under {claim}")
         for failure in failures:
             terminal.line(console, f"{failure}.")
-        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {region.delta:g}."
+        needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {short(region.delta)}."
         terminal.line(console, needs)
         terminal.line(console, caveat)
 

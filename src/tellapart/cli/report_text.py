@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import report as reporting
+from tellapart._numeric.text import short
 from tellapart.audit import Scores, Verdict
 from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.bounds import percent
@@ -222,5 +223,5 @@ def _ledger(ledger: Ledger) -> list[str]:
     entries, rest = ledger.abridged(_LINES)
     lines = [str(entry) for entry in entries]
     if rest is not None:
-        lines.append(f"and {rest.looks:,} further tests, {rest.spent:.3g} together")
+        lines.append(f"and {rest.looks:,} further tests, {short(rest.spent, 3)} together")
     return [*lines, *ledger.free]

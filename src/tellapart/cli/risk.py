@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import risk as measures
+from tellapart._numeric.text import short
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked
 from tellapart.cli.options import (
@@ -101,11 +102,11 @@ def risk(
         answer = [*deltas.epsilons(marked), advantage]
         terminal.title(console, "; ".join(map(str, answer)), name)
         if any(each.value > SENSELESS for each in deltas.epsilons(marked)):
-            terminal.line(console, f"No meaningful privacy: ε is above {SENSELESS:g}.")
+            terminal.line(console, f"No meaningful privacy: ε is above {short(SENSELESS)}.")
         if verbose and _described(subject):
             terminal.line(console, f"{_described(subject)}.")
         terminal.line(console, f"These numbers are {scope(subject)}.")
-        terminal.line(console, f"The attacker's prior probability of membership is {prior:g}.")
+        terminal.line(console, f"The attacker's prior probability of membership is {short(prior)}.")
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
         if reached:
@@ -115,8 +116,8 @@ def risk(
         terminal.readings(console, shown, meanings=verbose)
         console.print()
         certain = rare_outputs(curve, prior=prior)
-        short = [*sentences[:3], *filter(None, [certain])]
-        for sentence in (*(sentences if verbose else short), *bounds):
+        first = [*sentences[:3], *filter(None, [certain])]
+        for sentence in (*(sentences if verbose else first), *bounds):
             terminal.line(console, sentence)
         if not verbose:
             terminal.hint(console, "--verbose: every risk, and what each means")

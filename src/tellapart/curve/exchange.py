@@ -14,6 +14,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.safe import times_exp, to_ends
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import WorstCase, check_curve, joint_bound
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -228,7 +229,9 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
         top = float(solve.climb(beyond, np.array([mesh]), mesh)[0])
         steps = math.ceil(top / mesh) + 1
         if steps > 5_000_000:
-            _checks.refuse("discretization", f"be coarser: losses reach {top:.3g}", discretization)
+            _checks.refuse(
+                "discretization", f"be coarser: losses reach {short(top, 3)}", discretization
+            )
         epsilons = mesh * np.arange(steps, dtype=np.float64)
         deltas = np.clip(pld.get_delta_for_epsilon(epsilons.tolist()), 0.0, 1.0)
     return from_profile(epsilons, deltas)

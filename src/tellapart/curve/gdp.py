@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.curve.algebra import gap, worst_case
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, FourRates, Rates, TradeoffCurve
@@ -78,7 +78,7 @@ class GaussianSummary:
         return promised(self.mu, self.at_least).with_provenance(Provenance(neighbours))
 
     def __str__(self) -> str:
-        rates = f" for FPR and FNR from {self.at_least:g} on" if self.at_least else ""
+        rates = f" for FPR and FNR from {short(self.at_least)} on" if self.at_least else ""
         return f"μ = {fixed(self.mu, up=True)}{rates}, regret {fixed(self.regret, up=True)}"
 
 
@@ -126,7 +126,10 @@ def least_mu(curve: TradeoffCurve, at_least: float) -> float:
 def _why_none(curve: TradeoffCurve, start: float) -> str:
     if start == 0:
         if (sure := curve._delta_at_infinity()) > 0:
-            why = f"with probability {sure:.3g} an output gives a member away, which no μ allows"
+            why = (
+                f"with probability {short(sure, 3)} an output gives a member away, which no μ "
+                "allows"
+            )
         else:
             why = (
                 "its likelihood ratio is unbounded, and μ may be a limit that no attack comes near "
@@ -138,10 +141,10 @@ def _why_none(curve: TradeoffCurve, start: float) -> str:
         )
     fpr, _, fnr, _ = curve._rates(np.zeros(()))
     most = float(fpr + fnr) / 2
-    instead = f"at_least={most / 10:.0e}" if most > 10 * _FAINTEST else "more noise"
+    instead = f"at_least={short(most / 10, 1)}" if most > 10 * _FAINTEST else "more noise"
     return (
-        f"at_least must be at most {most:.3g} for this curve, got {start:g}: an attack errs less "
-        f"often than that on members and non-members alike; try {instead}"
+        f"at_least must be at most {short(most, 3)} for this curve, got {short(start)}: an "
+        f"attack errs less often than that on members and non-members alike; try {instead}"
     )
 
 

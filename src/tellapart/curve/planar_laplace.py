@@ -11,6 +11,7 @@ from scipy.special import kve
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.quadrature import integrate
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
@@ -39,7 +40,7 @@ class PlanarLaplaceCurve(SymmetricCurve):
 
     def __post_init__(self) -> None:
         if not 0 < _checks.finite(shift=self.shift) <= FURTHEST:
-            _checks.refuse("shift", f"lie in (0, {FURTHEST:g}]", self.shift)
+            _checks.refuse("shift", f"lie in (0, {short(FURTHEST)}]", self.shift)
 
     def _rates(self, threshold: Array) -> FourRates:
         cosine = np.clip(threshold / self.shift, -1.0, 1.0)

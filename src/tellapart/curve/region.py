@@ -13,6 +13,7 @@ from scipy.special import expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
@@ -27,7 +28,7 @@ class Failure(NamedTuple):
     excess: float
 
     def __str__(self) -> str:
-        return f"{self.inequality} fails by {self.excess:.4g}"
+        return f"{self.inequality} fails by {short(self.excess, 4)}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 - `fields`: every key of a decision file, declared once; `record`: the file as a record;
 - `toml_text`: reading, writing and beginning a file;
+- `unit`: mechanisms under a neighbouring relation, for all records of one unit of privacy;
 - `solving`: the noise that keeps the limits of every attacker, and the binding one;
 - `consistency`: what in a decision contradicts itself, as questions.
 """

@@ -130,7 +130,7 @@ def _priors(decision: Decision) -> Iterator[Question]:
             yield Question(
                 key,
                 f"a prior of {short(prior)} and {people:,} people in the data make a population of "
-                f"{people / prior:.2g}, more than there are people",
+                f"{short(people / prior, 2)}, more than there are people",
                 "Among whom does this attacker search?",
                 "Write release.population, and take people / population at least.",
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import accepted
 from tellapart.decision.fields import (
@@ -240,11 +241,14 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self) -> Answer:
-        """The noise that keeps every limit, the binding one, and what each would ask alone."""
+    def answer(self, certify: bool = True) -> Answer:
+        """The noise that keeps every limit, the binding one, and what each would ask alone.
+
+        A composition that is not to be certified is answered sooner, and says so.
+        """
         from tellapart.decision.solving import answer
 
-        return answer(self)
+        return answer(self, certify)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""
@@ -265,7 +269,7 @@ class Decision:
             if argument.key not in about:
                 raise InvalidArgument(
                     f"attacker[{place}].{argument.key} must be given for limit[{k}] on "
-                    f"{limit.risk}, such as {argument.key} = {argument.default:g}"
+                    f"{limit.risk}, such as {argument.key} = {short(argument.default)}"
                 )
         side = "at_least" if limit.measure.smaller_is_worse else "at_most"
 

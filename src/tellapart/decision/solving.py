@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.choose.named_limits import (
@@ -247,14 +247,14 @@ def _plain(value: Any) -> Any:
 
 def in_words(limit: Limit) -> str:
     """A limit in the words of the catalogue."""
-    return f"{limit.label} {'≥' if limit.least else '≤'} {limit.bound:.6g}"
+    return f"{limit.label} {'≥' if limit.least else '≤'} {short(limit.bound)}"
 
 
-def answer(decision: Decision) -> Answer:
+def answer(decision: Decision, certify: bool = True) -> Answer:
     """The least private value that keeps every limit, each for its own attacker."""
     privacy, limits = decision.privacy, decision.asked()
     family = faced(decision.family(), privacy.relation, privacy.group)
-    choice, doubt = _chosen(decision, family, limits)
+    choice, doubt = _chosen(decision, family, limits, certify)
     value = choice.short
     subject = family.make(value)
     curve = curve_of(subject)
@@ -354,7 +354,7 @@ def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
         curve = curve_of(family.make(value))
     broken = tuple(
         f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
-        f"{family.parameter} = {value:g}"
+        f"{family.parameter} = {short(value)}"
         for limit in answer.limits
         if _judged([limit.asked], curve) is False
     )
@@ -362,7 +362,9 @@ def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
         return False, broken
     if _judged([limit.asked for limit in answer.limits], curve):
         return True, ()
-    return None, (f"{family.parameter} = {value:g} is too near to a limit to tell: configure more",)
+    return None, (
+        f"{family.parameter} = {short(value)} is too near to a limit to tell: configure more",
+    )
 
 
 def _judged(limits: Sequence[Limit], curve: TradeoffCurve) -> bool | None:
@@ -381,16 +383,20 @@ def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
         off = accuracy.value(answer.decision.family().make(value))
     if off <= accuracy.bound:
         return ()
-    return (f"utility: {accuracy} is broken: {off:.4g} with {answer.parameter} = {value:g}",)
+    return (
+        f"utility: {accuracy} is broken: {short(off, 4)} with {answer.parameter} = {short(value)}",
+    )
 
 
 # -- the choice, and why there is none ------------------------------------------------------
 
 
-def _chosen(decision: Decision, family: NamedFamily, limits: Sequence[Limit]) -> tuple[Choice, str]:
+def _chosen(
+    decision: Decision, family: NamedFamily, limits: Sequence[Limit], certify: bool
+) -> tuple[Choice, str]:
     with naming("mechanism", decision.mechanism.fixed):
         try:
-            choice, doubt = chosen(family, limits)
+            choice, doubt = chosen(family, limits, certify)
         except (Infeasible, NotCertified) as refusal:
             raise _clash(decision, family, limits, refusal) from refusal
     if unbound(choice):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from tellapart._checks import plain_exponent
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 
 # Mid-tones: each stands out from white and from black, and has dashes of its own.
@@ -145,7 +146,7 @@ def ticks(axis: Axis) -> list[float]:
 def written(value: float, axis: Axis) -> str:
     """A number as people write it on such an axis: 0.25, 10⁻⁵."""
     if value == 1 or not axis.log:
-        return f"{value:.4g}"
+        return plain_exponent(f"{value:.4g}")
     return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 

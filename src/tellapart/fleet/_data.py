@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.fleet.architectures import Architecture
 from tellapart.fleet.canaries import Canaries
 
@@ -25,7 +26,7 @@ def examples(
     if not np.isfinite(given).all():
         _checks.refuse("X", "be finite", "an infinite number")
     if np.abs(given).max() > _FURTHEST:
-        _checks.refuse("X", f"lie within ±{_FURTHEST:g}: scale it", float(np.abs(given).max()))
+        _checks.refuse("X", f"lie within ±{short(_FURTHEST)}: scale it", float(np.abs(given).max()))
     inputs = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
     targets = np.asarray(y)
     if loss == "squared_error" and targets.ndim == 2:
@@ -34,7 +35,9 @@ def examples(
             rule = f"have {len(inputs)} rows of {architecture.classes} numbers"
             _checks.refuse("y", rule, wanted.shape)
         if not np.abs(wanted).max() <= _FURTHEST:
-            _checks.refuse("y", f"lie within ±{_FURTHEST:g}: scale it", float(np.abs(wanted).max()))
+            _checks.refuse(
+                "y", f"lie within ±{short(_FURTHEST)}: scale it", float(np.abs(wanted).max())
+            )
         return inputs, np.ascontiguousarray(wanted, dtype=np.float32)
     labels = _labels(architecture, len(inputs), targets)
     if loss == "squared_error":

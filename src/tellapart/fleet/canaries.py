@@ -35,7 +35,7 @@ class Canaries:
         if (norms == 0).any():
             _checks.refuse("gradients", "have no row of zeros", gradients)
         if not ((norms >= 1e-12) & (norms <= 1e12)).all():
-            _checks.refuse("gradients", "have norms in 1e-12 to 1e+12", norms)
+            _checks.refuse("gradients", "have norms in 1e-12 to 1e12", norms)
         who = np.asarray(inclusion)
         if who.dtype != np.bool_ or who.ndim != 2 or who.shape[1] != rows.shape[0]:
             rule = f"be True or False for each model and each of {rows.shape[0]} canaries"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 
 Loss = Literal["cross_entropy", "squared_error"]
 
@@ -80,7 +81,9 @@ class DPSGD(SGD):
         super().__post_init__()
         clip = _checks.finite_above_zero(clip=self.clip)
         if not _LEAST_CLIP <= clip <= 1 / _LEAST_CLIP:
-            _checks.refuse("clip", f"lie in {_LEAST_CLIP:g} to {1 / _LEAST_CLIP:g}", self.clip)
+            _checks.refuse(
+                "clip", f"lie in {short(_LEAST_CLIP)} to {short(1 / _LEAST_CLIP)}", self.clip
+            )
         object.__setattr__(self, "clip", clip)
         noise = _checks.finite_at_least_zero(noise_multiplier=self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", noise)

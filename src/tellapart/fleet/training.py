@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.errors import Unsupported
 from tellapart.fleet import _data
 from tellapart.fleet.architectures import CNN, Architecture
@@ -76,7 +77,7 @@ def train(
         _checks.refuse("canaries", rule, canaries.gradients.shape)
     rate, batch = recipe.schedule(len(inputs))
     if rate < _LEAST_RATE:
-        _checks.refuse("sampling_rate", f"be at least {_LEAST_RATE:g}", rate)
+        _checks.refuse("sampling_rate", f"be at least {short(_LEAST_RATE)}", rate)
     if progress is not None and not callable(progress):
         _checks.refuse("progress", "be callable", progress)
     where = _device(device)

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.text import Scale
+from tellapart._numeric.text import Scale, short
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.mechanisms.base import Mechanism, Sampling
@@ -395,7 +395,7 @@ KINDS: dict[str, Kind] = {
                 Way(guarantee, ("mu",)),
                 Way(guarantee, ("zcdp",)),
             ),
-            "epsilon=1,delta=1e-05",
+            "epsilon=1,delta=1e-5",
             ("epsilon", "mu"),
             title="Any mechanism with ε and δ",
         ),
@@ -420,7 +420,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "gaussian-classic",
             (Way(Gaussian.classic, ("epsilon", "delta"), _SCALED),),
-            "epsilon=0.5,delta=1e-05",
+            "epsilon=0.5,delta=1e-5",
             title="Gaussian noise by the classic formula",
         ),
         Kind(
@@ -439,7 +439,7 @@ KINDS: dict[str, Kind] = {
                 Way(TruncatedLaplace.with_epsilon, ("epsilon", "delta"), _SCALED),
                 Way(TruncatedLaplace, ("scale", "cutoff"), _SCALED),
             ),
-            "epsilon=1,delta=1e-05",
+            "epsilon=1,delta=1e-5",
         ),
         Kind(
             "staircase",
@@ -571,7 +571,7 @@ def _short(value: float | str) -> str:
     if isinstance(value, str):
         return value
     whole = abs(value) < 1e6 and value == int(value)
-    return str(int(value)) if whole else repr(float(value))
+    return str(int(value)) if whole else _checks.plain_exponent(repr(float(value)))
 
 
 def parse(text: str, **given: float | str) -> Subject:
@@ -741,7 +741,7 @@ def labelled(text: str, given: Mapping[str, Any]) -> str:
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ",".join(
-        f"{key}={value if isinstance(value, str) else f'{value:g}'}"
+        f"{key}={value if isinstance(value, str) else short(value)}"
         for key, value in values.items()
     )
 

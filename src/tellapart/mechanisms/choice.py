@@ -14,6 +14,7 @@ from scipy.special import expit, log_softmax, logsumexp, roots_legendre
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve, from_atoms, three_ratios
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve, LogisticCurve
@@ -93,7 +94,7 @@ def _log_density_of_win(points: Array, gap: Array) -> Array:
 def _checked(log_chances: Array) -> Array:
     total = float(np.logaddexp.reduce(log_chances))
     if not abs(total) < 1e-9:
-        raise NotCertified(f"chances of the options sum to 1 + {math.expm1(total):.3g}")
+        raise NotCertified(f"chances of the options sum to 1 + {short(math.expm1(total), 3)}")
     return log_chances - total
 
 

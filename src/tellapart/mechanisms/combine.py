@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from tellapart import _checks, deadline
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.brackets import Bracket, OneSided, bracketed_losses
 from tellapart.curve.composition.compose import (
@@ -109,7 +110,7 @@ class Combined(EpsilonAtDelta):
             narrower = math.sqrt(share * allowed / (most - least)) if most < math.inf else 0.25
             fineness = fineness._replace(width=fineness.width * min(max(narrower, 0.05), 0.9))
         raise NotCertified(
-            f"a bracket of width {gap:g}·max(1, ε) at δ = {delta:g} was not reached; "
+            f"a bracket of width {short(gap)}·max(1, ε) at δ = {short(delta)} was not reached; "
             "allow a wider gap"
         )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.errors import InvalidArgument, Unsupported
@@ -209,8 +210,8 @@ class Gaussian(AdditiveNoise):
         if reached > d:
             raise InvalidArgument(
                 f"epsilon must be small enough for the classic calibration (its proof covers "
-                f"epsilon ≤ 1), got {e!r}: σ = {sigma:.6g} has δ = {reached!r} there, not "
-                f"{d!r}; use Gaussian.with_epsilon"
+                f"epsilon ≤ 1), got {e!r}: σ = {short(sigma)} has "
+                f"δ = {short(reached, up=True)} there, not {short(d)}; use Gaussian.with_epsilon"
             )
         return cls(sigma, size, neighbours=neighbours)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import three_ratios
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -191,7 +192,7 @@ class PlanarLaplace(LocalMechanism):
             distance=_checks.finite_at_least_zero(distance=self.distance),
         )
         if self.epsilon * self.distance > FURTHEST:
-            rule = f"be at most {FURTHEST:g}"
+            rule = f"be at most {short(FURTHEST)}"
             _checks.refuse("epsilon times distance", rule, self.epsilon * self.distance)
 
     def _present_test(self) -> TradeoffCurve:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.composition.shuffling import shuffled_curve
 from tellapart.curve.guarantees import nothing
@@ -57,8 +58,8 @@ class Shuffled(Combined):
         local = float(self.base.curve().epsilon(0.0))
         if not local <= _LOUDEST:
             raise Unsupported(
-                f"shuffling is understood for pure ε of at most {_LOUDEST:g}, and "
-                f"{type(self.base).__name__} has {local:g}"
+                f"shuffling is understood for pure ε of at most {short(_LOUDEST)}, and "
+                f"{type(self.base).__name__} has {short(local)}"
             )
         if local == 0:
             return nothing()

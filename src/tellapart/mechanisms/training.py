@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import InvalidArgument, NotCertified
@@ -86,7 +87,7 @@ def dp_sgd(
     if truncated:
         largest = _checks.whole(1, largest_batch=largest_batch)
         if largest < plan.rate * plan.size * (1 - 1e-12):
-            rule = f"be at least the expected batch of {plan.rate * plan.size:g} records"
+            rule = f"be at least the expected batch of {short(plan.rate * plan.size)} records"
             _checks.refuse("largest_batch", rule, largest_batch)
         return TruncatedPoisson(step, plan.rate, largest, plan.size).repeated(plan.steps)
     if scheme is Sampling.SHUFFLED and epochs is not None:
@@ -167,7 +168,7 @@ def _scheduled(step: Gaussian, rate: float, steps: int, scheme: Sampling) -> Rep
         last = "; by epochs, batch_size and data_size the last batch may be smaller"
         raise InvalidArgument(
             "the sampling rate (batch_size / data_size) must be 1 over a whole number of steps an "
-            f"epoch for {batches}, got {rate:g}{last if scheme is Sampling.SHUFFLED else ''}"
+            f"epoch for {batches}, got {short(rate)}{last if scheme is Sampling.SHUFFLED else ''}"
         )
     epochs, rest = divmod(steps, slots)
     if scheme is Sampling.SHUFFLED:
@@ -245,7 +246,7 @@ def dp_sgd_with_epsilon(
     # Without any noise a record is seen whenever it takes part.
     most = -math.expm1(sum(map(_log_unseen, training(1.0).steps())))
     if delta >= most:
-        _checks.refuse("delta", f"be less than the {most:.4g} leaked without noise", delta)
+        _checks.refuse("delta", f"be less than the {short(most, 4)} leaked without noise", delta)
     high = solve.climb(excess, np.zeros(1), 0.5)
     low = solve.climb(excess, high - 0.5, -0.5)
     _, log_noise = solve.falling_root(excess, low, high, _RESOLVED)

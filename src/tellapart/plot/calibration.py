@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks, risk
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.choose.frontiers import Frontier, FrontierRow
 from tellapart.choose.limit import Limit
 from tellapart.choose.training_maps import TrainingMap, shown_multiplier, shown_noise
@@ -65,7 +66,7 @@ def f_score(
     floor = (1 + count**2) / (1 + count**2 + (1 - before) / before)
     page.axes.set(
         xlabel="privacy parameter (ε)",
-        ylabel=f"largest F-score of any attack (weight {count:.4g})",
+        ylabel=f"largest F-score of any attack (weight {short(count, 4)})",
         xscale="log" if log else "linear",
         xlim=(grid[0], grid[-1]),
     )
@@ -78,7 +79,7 @@ def f_score(
         scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
         lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
-    entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {floor:.4g}")]
+    entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {short(floor, 4)}")]
     return page.finished(entries, shape=0.85)
 
 
@@ -366,7 +367,7 @@ def training_map(
     for axis, values in ((page.axes.xaxis, found.epochs), (page.axes.yaxis, found.batches)):
         step = -(-len(values) // _TICKS) if len(values) > _ROOM else 1
         axis.set_ticks(np.arange(len(values))[::step] + 0.5)
-        axis.set_ticklabels([f"{value:,g}" for value in values[::step]])
+        axis.set_ticklabels([_plain(value) for value in values[::step]])
         axis.set_tick_params(length=0)
     shade = Patch(facecolor=_TONES(0.9), edgecolor=GREY, lw=0.5)
     entries = [
@@ -400,7 +401,7 @@ def _equal_multipliers(axes: Axes, found: TrainingMap) -> Line2D:
         low, high = np.nanmin(multipliers), np.nanmax(multipliers)
         levels = [float(f"{x:.2g}") for x in np.geomspace(low, high, _LEVELS + 2)[1:-1]]
         lines = axes.contour(*places, multipliers, sorted(set(levels)), colors=BLACK, linewidths=1)
-        axes.clabel(lines, fmt=lambda level: f"{level:g}", fontsize=8)
+        axes.clabel(lines, fmt=lambda level: short(level), fontsize=8)
     return Line2D([], [], color=BLACK, lw=1)
 
 
@@ -411,3 +412,7 @@ def _boxed(axes: Axes, found: TrainingMap, chosen: tuple[float, float]) -> Patch
     box = Rectangle(corner, 1, 1, fill=False, edgecolor=BLACK, lw=2, zorder=4)
     axes.add_patch(box)
     return Patch(fill=False, edgecolor=BLACK, lw=2)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else short(value)

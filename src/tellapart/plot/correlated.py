@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.plot.sheet import LegendEntry, sheet
 from tellapart.plot.styling import BLUE, GREEN, GREY, ORANGE, VERMILLION, pen, styled
@@ -53,7 +54,7 @@ def leakage(leaked: Leakage, *, supremum: float | None = None, axes: Axes | None
         entries.append(
             LegendEntry(
                 page.axes.axhline(supremum, color=ORANGE, lw=1.2),
-                f"never more than this, however long: {supremum:.4g}",
+                f"never more than this, however long: {short(supremum, 4)}",
             )
         )
     page.axes.set_ylim(bottom=0)
@@ -108,7 +109,7 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
             row.method,
             row.scale,
             _KEPT if row.sound else _BROKEN,
-            f"{row.scale:.4g}, true ε {row.true_epsilon:.3g}",
+            f"{short(row.scale, 4)}, true ε {short(row.true_epsilon, 3)}",
         )
         for row in listed
     ]
@@ -135,7 +136,7 @@ _UPPER, _LOWER = _DotLook(VERMILLION, "<"), _DotLook(GREEN, ">")
 
 
 def _with_side(side: Side, epsilon: float) -> str:
-    shown = f"{epsilon:.4g}" if math.isfinite(epsilon) else "∞"
+    shown = short(epsilon, 4) if math.isfinite(epsilon) else "∞"
     return shown if side is Side.EXACT else f"{side.value} {shown}"
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from tellapart import _checks, risk
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -146,7 +147,7 @@ def precision_recall(
         right = np.asarray(risk.precision(curve, recall=recall, prior=before))
         lines.append(CurveLine(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
     base = guess(page.axes, [0, 1], [before, before])
-    words = f"guessing: the prior, {before:.4g}"
+    words = f"guessing: the prior, {short(before, 4)}"
     return page.finished([*draw(page.axes, lines), LegendEntry(base, words)], shape=0.85)
 
 

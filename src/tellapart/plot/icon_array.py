@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tellapart import _checks, risk
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.plot.sheet import LegendEntry, sheet
 from tellapart.plot.styling import BLUE, GREY, VERMILLION, styled
+from tellapart.risk.sentences import in_full, population
 
 # Dots in a row, and rows; in inches, the width of the picture; in points, the size of a dot.
 _ACROSS, _DOWN, _WIDE, _DOT = 50, 20, 6.4, 4.6
@@ -86,11 +87,11 @@ def people(
     _frame(page.axes, math.ceil(place / _ACROSS))
     entries.append(LegendEntry(_blank(), _precision(curve, prior, fpr)))
     if each > 1:
-        words = f"A dot is {each:,.10g} people; a smaller one is fewer."
+        words = f"A dot is {in_full(each)} people; a smaller one is fewer."
         entries.append(LegendEntry(_blank(), words))
     page.axes.set_title(
         f"Of {counts.population:,} people, {counts.members:,} are members: "
-        f"{'this' if curve.bound is Bound.UPPER else 'the best'} attack at FPR {fpr:g}",
+        f"{'this' if curve.bound is Bound.UPPER else 'the best'} attack at FPR {short(fpr)}",
         fontsize=10,
     )
     shape = math.ceil(place / _ACROSS) / _ACROSS
@@ -107,17 +108,12 @@ def people_counts(
     PeopleCounts(population=1000, members=500, found=14, flagged=5, found_by_guessing=5.0)
     """
     before, size = _checks.inside_unit(prior=prior), _checks.inside_unit(fpr=fpr)
-    if out_of is None:
-        population = 1_000
-        while population * size * min(before, 1 - before) < 1 - 1e-9 and population < _MOST:
-            population *= 10
-    else:
-        population = _checks.whole(1, _MOST, out_of=out_of)
-    members = round(before * population)
+    people = population(before, size) if out_of is None else _checks.whole(1, _MOST, out_of=out_of)
+    members = round(before * people)
     strong = curve.bound is not Bound.UPPER
-    found = _whole(float(curve.tpr(size)) * before * population, up=strong)
-    flagged = _whole(size * (population - members), up=not strong)
-    return PeopleCounts(population, max(members, found), found, flagged, size * before * population)
+    found = _whole(float(curve.tpr(size)) * before * people, up=strong)
+    flagged = _whole(size * (people - members), up=not strong)
+    return PeopleCounts(people, max(members, found), found, flagged, size * before * people)
 
 
 def _whole(count: float, up: bool) -> int:
@@ -160,7 +156,7 @@ def _entry(look: _DotLook, count: int, counts: PeopleCounts, bound: Bound) -> Le
     side = {Bound.LOWER: "at most ", Bound.EXACT: "", Bound.UPPER: "at least "}[bound]
     words = f"{look.words}: {side if look is _FOUND else ''}{count:,}"
     if look is _FOUND:
-        words += f" (without the output: {counts.found_by_guessing:,.4g})"
+        words += f" (without the output: {in_full(counts.found_by_guessing)})"
     return LegendEntry(Line2D([], [], **_style(look)), words)
 
 
@@ -173,7 +169,9 @@ def _precision(curve: TradeoffCurve, prior: float, fpr: float) -> str:
     share = float(risk.ppv(curve, fpr=fpr, prior=prior))
     side = {Bound.LOWER: "at most ", Bound.EXACT: "", Bound.UPPER: "at least "}[curve.bound]
     shown = fixed(share, up=curve.bound is not Bound.UPPER)
-    return f"PPV: {side}{shown} of those flagged are members (without the output: {prior:.4g})"
+    return (
+        f"PPV: {side}{shown} of those flagged are members (without the output: {short(prior, 4)})"
+    )
 
 
 def _frame(axes: Axes, rows: int) -> None:

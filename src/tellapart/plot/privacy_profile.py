@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import related, short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.mechanisms.subject import Subject, curve_of, curves_of
 from tellapart.plot.numbers import written
@@ -82,7 +82,7 @@ def _floor(least: float | None, marked: float | None) -> float:
         return min(_LEAST, (marked or 1.0) / 100)
     floor = _checks.inside_unit(least=least)
     if marked is not None and marked < floor:
-        _checks.refuse("delta", f"be at least the smallest δ shown, least = {floor:g}", marked)
+        _checks.refuse("delta", f"be at least the smallest δ shown, least = {short(floor)}", marked)
     return floor
 
 
@@ -93,6 +93,5 @@ def _epsilons(curve: TradeoffCurve, least: float) -> Array:
 
 
 def _reading(curve: TradeoffCurve, delta: float) -> str:
-    """ε at this δ, rounded conservatively: up, but down for what an attack has shown."""
-    shown = fixed(float(curve.epsilon(delta)), up=curve.bound is not Bound.UPPER)
-    return f"ε {_SIGNS[curve.bound]} {shown}"
+    """ε at this δ; a bound is rounded conservatively: up, but down for what an attack has shown."""
+    return f"ε {related(_SIGNS[curve.bound], float(curve.epsilon(delta)))}"

@@ -15,6 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.plot.sheet import LegendEntry, guess, sheet, square
 from tellapart.plot.styling import ATTACK_SEEN, BLUE, GREEN, VERMILLION, Pen, pen, styled
@@ -92,8 +93,8 @@ def _filled(axes: Axes, name: str, region: Region, look: Pen) -> LegendEntry:
 
 
 def _called(region: PrivacyRegion) -> str:
-    delta = f", δ = {region.delta:g}" if region.delta else ""
-    return f"ε = {region.epsilon:g}{delta}"
+    delta = f", δ = {short(region.delta)}" if region.delta else ""
+    return f"ε = {short(region.epsilon)}{delta}"
 
 
 @styled
@@ -116,7 +117,7 @@ def region_point(
     guess(page.axes, [0, 1], [1, 0])
     allowed = f"what {_called(region)} allows: no attacker does better"
     entries = [_filled(page.axes, _called(region), region, Pen(BLUE, "-"))._replace(label=allowed)]
-    words = f"the attack: FPR {alpha:.4g}, TPR {power:.4g}"
+    words = f"the attack: FPR {short(alpha, 4)}, TPR {short(power, 4)}"
     if not failures:
         words += "; no inequality fails"
     aside = _aside(page.axes, region, alpha, 1 - power, inside=not failures)

@@ -171,7 +171,7 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     without, reached, _ = limit.reading.columns
     count = _counted(answer, limit.attacker, limit.reading)
     side = "≥" if limit.asked.least else "≤"
-    accepted = f"{limit.asked.label} {side} {limit.asked.bound:.6g}"
+    accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
     sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
     if count is not None:
         sentence = count.sentence
@@ -181,7 +181,7 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     return LimitRow(
         limit.attacker,
         limit.asked.label,
-        f"{side} {limit.asked.bound:.6g}",
+        f"{side} {short(limit.asked.bound)}",
         limit.limit.reason,
         without,
         reached,
@@ -239,7 +239,7 @@ def _nearby(answer: Answer) -> list[NearbyRow]:
     said = {0.9: "10 % less noise", 1.0: "as chosen", 1.1: "10 % more noise"}
     return [
         NearbyRow(
-            said.get(near.factor, f"{near.factor:g} times the noise"),
+            said.get(near.factor, f"{short(near.factor)} times the noise"),
             short(near.value, 6),
             fixed(near.epsilon, up=True),
             tuple(

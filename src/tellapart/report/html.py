@@ -23,7 +23,7 @@ except ImportError as missing:
     raise Unsupported("reports need: pip install 'tellapart[report]'") from missing
 
 from tellapart import plot
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
@@ -33,6 +33,7 @@ from tellapart.report.curve_points import TOLD
 from tellapart.report.decision_document import REGISTRY
 from tellapart.report.decision_model import DecisionDocument, LimitRow
 from tellapart.report.model import Item, Report, Traced
+from tellapart.risk.sentences import in_full
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
@@ -103,9 +104,9 @@ def _template(name: str) -> Template:
         loader=FunctionLoader(text),
     )
     made.filters["percent"] = percent
-    made.filters["digits"] = lambda value: f"{value:.3g}"
+    made.filters["digits"] = lambda value: short(value, 3)
     made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
-    made.filters["count_of"] = lambda value: f"{value:,.10g}"
+    made.filters["count_of"] = in_full
     made.filters["count"] = lambda value: f"{value:,}"
     return made.get_template(name)
 
@@ -121,7 +122,7 @@ def _rates(curves: Mapping[str, Traced]) -> list[tuple[str, list[str]]]:
     if any(rate not in points for points, _ in held for rate in TOLD):
         return []
     return [
-        (f"{rate:g}", [fixed(points[rate], up=side != "upper") for points, side in held])
+        (short(rate), [fixed(points[rate], up=side != "upper") for points, side in held])
         for rate in TOLD
     ]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tellapart import _checks, risk
-from tellapart._numeric.text import fixed, short
+from tellapart._numeric.text import fixed, related, short
 from tellapart.audit.verdict import describe
 from tellapart.choose.limit import FORMULAS
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -195,7 +195,7 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     rows: list[Budget] = []
     for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(at_delta))
-        shown = Reading("epsilon", "", epsilon, relation, "", rounds_up=True).shown
+        shown = related(relation, epsilon)
         new = epsilon < _MOST and shown not in [row.words for row in rows]
         if at_delta == delta or at_delta in options.deltas or new:
             at = options.words(curve) if at_delta == delta else f"δ = {short(at_delta)}"
@@ -229,7 +229,7 @@ def assumptions(subject: Subject) -> tuple[str, ...]:
     sampled: tuple[str, ...] = ()
     if sampling := sampling_assumption(subject):
         poisson = (
-            f"Each record is in a batch independently with probability {rate:g} (Poisson)."
+            f"Each record is in a batch independently with probability {short(rate)} (Poisson)."
             for rate in poisson_rates(subject)
         )
         sampled = (sampling, *poisson, _SAMPLES)

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from tellapart import risk
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.mechanisms.noise import Laplace
 from tellapart.plot.styling import GREY, panels, pen, styled
@@ -100,7 +101,7 @@ def figure_eight() -> Picture:
         title="Figure 8. F1 of the best attack under four kinds of knowledge",
         shows="The largest F1 against ε; dots mark where the best attack stops flagging everyone.",
         differs="The four curves belong to four populations, with "
-        + ", ".join(f"{who.gamma:.3g}" for _, who in _KNOWLEDGE)
+        + ", ".join(short(who.gamma, 3) for _, who in _KNOWLEDGE)
         + f" non-members per member. Flagging everyone, which takes no output at all, scores "
         f"{always} in them; left of the dots the whole gap is this base rate.",
         figure=figure,
@@ -116,8 +117,8 @@ def _precision(axes: Axes, who: Adversary, before: Adversary) -> None:
         low = np.asarray(risk.precision(curve, recall=recall, prior=before.prior))
         axes.plot(recall, high, color=colour)
         axes.plot(recall, low, color=colour, ls="--", lw=1.2)
-        axes.text(0.02, high[0] + 0.008, f"ε = {epsilon:g}", fontsize=9, va="bottom")
-    known, less = f"{who.gamma:.3g}", f"{before.gamma:.3g}"
+        axes.text(0.02, high[0] + 0.008, f"ε = {short(epsilon)}", fontsize=9, va="bottom")
+    known, less = short(who.gamma, 3), short(before.gamma, 3)
     axes.legend(
         handles=[
             Line2D([], [], color=GREY, label=f"γ = {known} non-members per member"),
@@ -130,7 +131,7 @@ def _precision(axes: Axes, who: Adversary, before: Adversary) -> None:
 
 def _scores(axes: Axes, known: list[tuple[str, Adversary]]) -> None:
     """The largest F1 for the last of the attackers, in the pens they have among all of them."""
-    lines = [Scored(f"{name} (γ = {who.gamma:.3g})", prior=who.prior) for name, who in known]
+    lines = [Scored(f"{name} (γ = {short(who.gamma, 3)})", prior=who.prior) for name, who in known]
     drawing.draw_scores(axes, lines, first=len(_KNOWLEDGE) - len(known))
     axes.set(ylim=(0.6, 1), ylabel="largest F1")
     axes.legend(loc="lower right", title="the attacker knows")
@@ -158,7 +159,8 @@ def _at(curve: TradeoffCurve, who: Adversary) -> float:
 def _test(who: Adversary) -> str:
     _, tpr, right = drawing.shares(who.prior)
     return (
-        f"The two densities, each times its prior, for ε = 1 and {who.gamma:.3g} non-members per "
+        f"The two densities, each times its prior, for ε = 1 and {short(who.gamma, 3)} "
+        "non-members per "
         f"member; θ is where they cross, which makes precision {right:.3f} at recall {tpr:.3f}."
     )
 

@@ -11,6 +11,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tellapart import plot, risk
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.mechanisms.noise import Gaussian, Laplace
@@ -96,7 +97,7 @@ def figure_three() -> Picture:
     """What ε means for precision and recall, and for the F-score."""
     figure, (left, right) = panels(2, height=5.6)
     epsilons = (5, 2, 1, 0.5, 0.1, 0.01)
-    plot.precision_recall({f"ε = {e:g}": Laplace.with_epsilon(e) for e in epsilons}, axes=left)
+    plot.precision_recall({f"ε = {short(e)}": Laplace.with_epsilon(e) for e in epsilons}, axes=left)
     left.set_ylim(0.4, 1.005)
     left.set_title("(a)", loc="left")
     _scores(right)
@@ -120,10 +121,10 @@ def figure_four() -> Picture:
     """What ε and δ mean for precision and recall under Gaussian noise."""
     figure, (left, right) = panels(2, height=5.4)
     plot.precision_recall(
-        {f"ε = {e:g}": Gaussian.classic(e, 0.01) for e in (5, 2, 1, 0.5, 0.1)}, axes=left
+        {f"ε = {short(e)}": Gaussian.classic(e, 0.01) for e in (5, 2, 1, 0.5, 0.1)}, axes=left
     )
     plot.precision_recall(
-        {f"δ = {d:g}": Gaussian.classic(0.5, d) for d in (0.1, 0.01, 1e-4, 1e-6)}, axes=right
+        {f"δ = {short(d)}": Gaussian.classic(0.5, d) for d in (0.1, 0.01, 1e-4, 1e-6)}, axes=right
     )
     left.set_title("(a) δ = 0.01", loc="left")
     right.set_title("(b) ε = 0.5", loc="left")
@@ -137,18 +138,18 @@ def figure_four() -> Picture:
         shows="Classical noise σ = √(2·log(1.25/δ))·ΔQ/ε with (a) δ = 0.01 and (b) ε = 0.5. The "
         "text does not say which values were drawn; these are tellapart’s.",
         differs="The paper prints ΔQ/ε under the root, which agrees only where ε = ΔQ. For ε = "
-        f"{epsilon:g} and δ = {delta:g} that noise reaches δ = {reached:.2g}, "
+        f"{short(epsilon)} and δ = {short(delta)} that noise reaches δ = {short(reached, 2)}, "
         f"{reached / delta:.0f} times what is promised.",
         figure=figure,
     )
 
 
 def _scores(axes: Axes) -> None:
-    words = "β = {:g}, turning at ε = {:.4f}"
+    words = "β = {}, turning at ε = {:.4f}"
     drawing.draw_scores(
         axes,
         [
-            Scored(words.format(weight, drawing.turning_point(weight)), weight=weight)
+            Scored(words.format(short(weight), drawing.turning_point(weight)), weight=weight)
             for weight in _WEIGHTS
         ],
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from tellapart._numeric.text import to_decimals
+from tellapart._numeric.text import short, to_decimals
 from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, CellVerdict, verdicts
 
 if TYPE_CHECKING:  # the table alone does not need the extra that draws
@@ -44,11 +44,14 @@ _NONE = "–"
 
 def text(cells: Sequence[Cell]) -> str:
     """The table for a terminal: what is printed, what is right, and every cell that differs."""
-    lines = [TITLE, "", _line("bound on F", [f"{bound:g} " for bound in BOUNDS]), ""]
+    lines = [TITLE, "", _line("bound on F", [f"{short(bound)} " for bound in BOUNDS]), ""]
     for weight in PRINTED:
         row = [cell for cell in cells if cell.weight == weight]
         lines += [
-            _line(f"β = {weight:g} printed", [printed(cell) + MARKS[cell.verdict] for cell in row]),
+            _line(
+                f"β = {short(weight)} printed",
+                [printed(cell) + MARKS[cell.verdict] for cell in row],
+            ),
             _line(f"{'exact':>{_MARGIN}}", [exact(cell) + " " for cell in row]),
         ]
     lines += [_line("any mechanism", [any_mechanism(cells, bound) + " " for bound in BOUNDS]), ""]
@@ -97,7 +100,7 @@ def record(cell: Cell) -> dict[str, float | str | None]:
 
 def remark(cell: Cell) -> str:
     """What is wrong with one cell, with its numbers."""
-    where = f"β = {cell.weight:g}, F ≤ {cell.bound:g}: printed {printed(cell)}"
+    where = f"β = {short(cell.weight)}, F ≤ {short(cell.bound)}: printed {printed(cell)}"
     if cell.verdict is CellVerdict.IMPOSSIBLE:
         return f"{where}, but F = {cell.always:.4f} even at ε = 0"
     return f"{where} gives F = {cell.reached:.6f}; the largest ε is {exact(cell)}"
@@ -105,7 +108,7 @@ def remark(cell: Cell) -> str:
 
 def printed(cell: Cell) -> str:
     """The ε as the paper prints it."""
-    return _NONE if cell.printed is None else f"{cell.printed:g}"
+    return _NONE if cell.printed is None else short(cell.printed)
 
 
 def exact(cell: Cell, digits: int = 4) -> str:
@@ -198,11 +201,11 @@ def _figure(picture: Picture) -> list[str]:
 
 def _table(cells: Sequence[Cell]) -> list[str]:
     last = "".join(f"<td>{any_mechanism(cells, bound)}</td>" for bound in BOUNDS)
-    heads = "".join(f'<th scope="col">{bound:g}</th>' for bound in BOUNDS)
+    heads = "".join(f'<th scope="col">{short(bound)}</th>' for bound in BOUNDS)
     rows = []
     for weight in PRINTED:
         row = "".join(_cell(cell) for cell in cells if cell.weight == weight)
-        rows.append(f'<tr><th scope="row">β = {weight:g}</th>{row}</tr>')
+        rows.append(f'<tr><th scope="row">β = {short(weight)}</th>{row}</tr>')
     return [
         f'<h2 id="table-1">{_html(TITLE)}</h2>',
         "<p>In each cell: the ε that is printed, the largest ε that keeps the bound (rounded "

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 from tellapart import _checks, deadline
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
-from tellapart._numeric.text import to_digits
+from tellapart._numeric.text import short, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -94,8 +94,8 @@ class SuccessBound(float):
     def sentence(self) -> str:
         """What it says to a person: the bound rounded up, its baseline down."""
         told = self._words.format(
-            bound=f"{to_digits(float(self), 3, up=True):.3g}",
-            blind=f"{to_digits(self.baseline, 3, up=False):.3g}",
+            bound=short(to_digits(float(self), 3, up=True), 3),
+            blind=short(to_digits(self.baseline, 3, up=False), 3),
         )
         return told + (_UNKNOWN if self.neighbours is None else "")
 

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.text import Scale, fixed
+from tellapart._numeric.text import SIDES, Scale, fixed, related, short
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import nothing
@@ -221,6 +221,10 @@ class Measure:
         """Of what is given, what the function takes, by its own keywords."""
         return {each.keyword or each.key: given[each.key] for each in self.arguments}
 
+    def named(self, **arguments: float) -> str:
+        """Its name with the arguments filled in: ``ε at δ = 1e-5``."""
+        return _checks.plain_exponent(self.name.format(**arguments))
+
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""
         return _blind(self.function, tuple(self.called_with(arguments).items()))
@@ -235,9 +239,9 @@ class Measure:
         up = self.smaller_is_worse == (curve.bound is Bound.UPPER)
         exact = curve.bound is Bound.EXACT and not self.bound_only
         relation = "=" if exact else "≤" if up else "≥"
-        name, baseline = self.name.format(**arguments), self.baseline(**arguments)
+        name, baseline = self.named(**arguments), self.baseline(**arguments)
         sentence = getattr(result, "sentence", "")
-        return Reading(self.key, name, value, relation, meaning, up, baseline, sentence)
+        return Reading(self.key, name, value, relation, meaning, baseline, sentence)
 
 
 @lru_cache(maxsize=1024)  # a summary asks for the same ones again and again
@@ -248,7 +252,7 @@ def _blind(function: Callable[..., Any], arguments: tuple[tuple[str, float], ...
 
 def _epsilon_meaning(value: float, *, delta: float) -> str:
     if value > SENSELESS:
-        return f"no meaningful privacy: ε is above {SENSELESS:g}"
+        return f"no meaningful privacy: ε is above {short(SENSELESS)}"
     return "the least ε that holds at this δ"
 
 
@@ -319,7 +323,7 @@ MEASURES: dict[str, Measure] = {
             "precision",
             precision,
             "precision at recall {recall:g}",
-            lambda _, *, recall, prior: f"PPV when {100 * recall:g} % of members are flagged",
+            lambda _, *, recall, prior: f"PPV when {short(100 * recall)} % of members are flagged",
             (RECALL, PRIOR),
             grows_with_prior=True,
             limit=LimitRange(
@@ -563,19 +567,18 @@ class Reading(NamedTuple):
     value: float
     relation: str
     meaning: str
-    rounds_up: bool
     baseline: float = 0.0
     sentence: str = ""  # what it says to those who decide, where it has one of its own
 
     @property
     def shown(self) -> str:
-        """The value in a few digits with its relation, rounded conservatively.
+        """The value in a few digits after its relation: "≤ 0.4622", "≈ 0.6667", "= 0.2500"."""
+        return related(self.relation, self.value)
 
-        "≈" stands before an exact value whose digits were cut.
-        """
-        digits = fixed(self.value, up=self.rounds_up)
-        cut = math.isfinite(self.value) and abs(float(digits) - self.value) > 1e-12
-        return f"{'≈' if self.relation == '=' and cut else self.relation} {digits}"
+    @property
+    def rounds_up(self) -> bool:
+        """Which way is conservative: up for a risk, down for an error or what an attack shows."""
+        return SIDES.get(self.relation, self.value >= self.baseline)
 
     @property
     def gain(self) -> float:
@@ -585,8 +588,12 @@ class Reading(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, str, str]:
-        """In a few digits: without the output, with it, and the gain, rounded conservatively."""
-        up = self.rounds_up == (self.value >= self.baseline)
+        """In a few digits: without the output, with it, and the gain.
+
+        Bounds are rounded conservatively, exact values to the nearest.
+        """
+        side = SIDES.get(self.relation)
+        up = None if side is None else side == (self.value >= self.baseline)
         gain = fixed(self.gain, up) if self.gain else "0"
         if self.baseline >= _PLAIN and 0 < self.gain < float(_LAST_DIGIT):
             gain = f"< {_LAST_DIGIT}"
@@ -595,7 +602,7 @@ class Reading(NamedTuple):
     @property
     def _blind(self) -> str:
         """Rounded as the value is, so that the two look alike where nothing is gained."""
-        return fixed(self.baseline, self.rounds_up) if self.baseline else "0"
+        return fixed(self.baseline, SIDES.get(self.relation)) if self.baseline else "0"
 
     def __str__(self) -> str:
         blind = f" (baseline {self._blind})" if self.baseline else ""
@@ -676,7 +683,7 @@ def summary(
         readings.append(measure.reading(curve, **asked))
         if measure.key == "epsilon":
             readings += [
-                measure.reading(curve, delta=at)._replace(key=f"epsilon_at_{at:g}")
+                measure.reading(curve, delta=at)._replace(key=f"epsilon_at_{short(at)}")
                 for at in further
             ]
     return tuple(readings)

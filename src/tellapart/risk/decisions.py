@@ -15,6 +15,7 @@ from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
 from tellapart._numeric.safe import log_ratio
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Rates, TradeoffCurve
 
@@ -95,7 +96,7 @@ def posterior(curve: TradeoffCurve, *, loss: ArrayLike, prior: ArrayLike) -> flo
     largest, smallest = steepest(curve), -steepest(curve.mirrored())
     if np.any((seen > largest) | (seen < smallest)):
         outside = seen[(seen > largest) | (seen < smallest)]
-        rule = f"be a loss this curve can produce, from {smallest:g} to {largest:g}"
+        rule = f"be a loss this curve can produce, from {short(smallest)} to {short(largest)}"
         _checks.refuse("loss", rule, float(outside.flat[0]))
     with np.errstate(all="ignore"):
         return shaped(_precision(np.exp(-seen), before), seen, before)

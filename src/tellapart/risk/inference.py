@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array, shaped
+from tellapart._numeric.text import short
 
 
 def rates_from_precision(
@@ -33,7 +34,9 @@ def rates_from_precision(
         # A precision equal to the prior means FPR = recall; the last digits of both may miss it.
         slack = 8 * np.finfo(float).eps * (1 / (1 - right) + 1 / (1 - before))
     if np.any(fpr > 1 + slack):
-        rule = f"be possible with this recall and prior (FPR would be {float(np.max(fpr)):.4g})"
+        rule = (
+            f"be possible with this recall and prior (FPR would be {short(float(np.max(fpr)), 4)})"
+        )
         _checks.refuse("precision", rule, precision)
     fpr = np.minimum(fpr, 1.0)
     return shaped(fpr, fpr), shaped(share + 0 * fpr, fpr)

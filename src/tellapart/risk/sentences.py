@@ -45,9 +45,9 @@ def words(
     check_curve(curve=curve)
     before = _checks.inside_unit(prior=prior)
     if before < _LEAST_PRIOR:
-        _checks.refuse("prior", f"be at least {_LEAST_PRIOR:g} to be put in words", prior)
+        _checks.refuse("prior", f"be at least {short(_LEAST_PRIOR)} to be put in words", prior)
     size = _checks.inside_unit(fpr=fpr)
-    people = _people(before, size) if out_of is None else _checks.whole(1, out_of=out_of)
+    people = population(before, size) if out_of is None else _checks.whole(1, out_of=out_of)
     count, rest = before * people, (1 - before) * people
     shown = curve.bound is Bound.UPPER
     limit = "at least" if shown else "at most"
@@ -55,7 +55,7 @@ def words(
     def risk(value: float, digits: int = 2) -> str:
         return _number(value, up=not shown, digits=digits)
 
-    crowd, members, caught = _plain(people), _plain(count), risk(float(curve.tpr(size)) * count)
+    crowd, members, caught = in_full(people), in_full(count), risk(float(curve.tpr(size)) * count)
     if _value(caught) > _value(members):  # rounded up, no more than all of them are flagged
         members = caught = _number(count, up=True, digits=4)
     right = _of_hundred(curve, size, before)
@@ -64,12 +64,12 @@ def words(
         [
             f"Of {crowd} {_noun(crowd, 'person', 'people')}, {members} "
             f"{_noun(members, 'is a member', 'are members')}{_average(count)}.",
-            f"At FPR {size:g} ({_plain(size * rest)} of {_plain(rest)} non-members flagged), "
-            f"{limit} {caught} of the {members} {_noun(members, 'member', 'members')} "
-            f"{_noun(caught, 'is', 'are')} flagged; without the output, {_plain(size * count)}.",
+            f"At FPR {short(size)} ({in_full(size * rest)} of {in_full(rest)} non-members flagged)"
+            f", {limit} {caught} of the {members} {_noun(members, 'member', 'members')} "
+            f"{_noun(caught, 'is', 'are')} flagged; without the output, {in_full(size * count)}.",
             f"Of 100 people flagged at this FPR, {limit} {right} "
             f"{_noun(right, 'is a member', 'are members')}; without the output, "
-            f"{_plain(100 * before)}.{'' if shown else _surer(curve, size, before, right)}",
+            f"{in_full(100 * before)}.{'' if shown else _surer(curve, size, before, right)}",
             _odds(curve, before, shown),
             f"At {'some' if shown else 'every'} FPR, members are flagged {limit} {lead} percentage "
             f"{_noun(lead, 'point', 'points')} more often than non-members.",
@@ -112,7 +112,7 @@ def counted(
     up, words = reading.rounds_up, measure.counted
     count = _whole(people * reading.value, up)
     without = _value(_number(people * reading.baseline, up=not up, digits=3))
-    shares = {key: f"{100 * value:.3g} %" for key, value in about.items() if value < 1}
+    shares = {key: f"{short(100 * value, 3)} %" for key, value in about.items() if value < 1}
     shares[PREDICATE_WEIGHT.key] = short(about.get(PREDICATE_WEIGHT.key, 0), 3)
     where = f" ({words.where.format(**shares)})" if words.where else ""
     of = words.of.format(**shares)
@@ -120,7 +120,7 @@ def counted(
     sentence = (
         f"Of {people:,} {of}, {'at most' if up else 'at least'} "
         f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
-        f"without the {release}, {_plain(without)}."
+        f"without the {release}, {in_full(without)}."
     )
     return CountedRisk(people, without, count, sentence, caption)
 
@@ -151,7 +151,7 @@ def rare_outputs(curve: TradeoffCurve, *, prior: float = 0.5) -> str:
 def _of_hundred(curve: TradeoffCurve, fpr: float, prior: float) -> str:
     """The members among 100 people flagged, in the digits that tables show of the PPV."""
     share = float(ppv(curve, fpr=fpr, prior=prior))
-    return f"{100 * float(fixed(share, up=curve.bound is not Bound.UPPER)):.6g}"
+    return short(100 * float(fixed(share, up=curve.bound is not Bound.UPPER)))
 
 
 def _surer(curve: TradeoffCurve, fpr: float, prior: float, right: str) -> str:
@@ -163,12 +163,12 @@ def _surer(curve: TradeoffCurve, fpr: float, prior: float, right: str) -> str:
         if (surer := _of_hundred(curve, fewer, prior)) != right:
             return (
                 " An attacker who flags fewer people can be surer: "
-                f"at FPR {fewer:g}, at most {surer} of 100."
+                f"at FPR {short(fewer)}, at most {surer} of 100."
             )
     return ""
 
 
-def _people(prior: float, fpr: float) -> int:
+def population(prior: float, fpr: float) -> int:
     """The least power of ten, 1,000 or more, in which members flagged by a guess are counted."""
     rarest = min(prior, 1 - prior) * fpr
     people = 1_000
@@ -212,11 +212,12 @@ def _number(value: float, up: bool, digits: int = 2, most: int = 15) -> str:
     nearest = float(f"{value:.{digits - 1}e}")
     if abs(nearest - value) > 1e-12 * abs(value):
         nearest = to_digits(value, digits, up)
-    return _plain(nearest) if nearest >= 1000 else f"{nearest:.{digits}g}"
+    return in_full(nearest) if nearest >= 1000 else short(nearest, digits)
 
 
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= value < _HUGE else f"{value:,.4g}"
+def in_full(value: float) -> str:
+    """A count as people write it: 1,000,000 in full, four digits of one that is small or huge."""
+    return f"{value:,.0f}" if 1000 <= value < _HUGE else short(value, 4)
 
 
 def _value(shown: str) -> float:

@@ -12,6 +12,7 @@ from dataclasses import field as made
 from typing import Any
 
 from tellapart._numeric.text import Scale
+from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,
@@ -26,6 +27,11 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.risk.catalogue import DELTA, Argument
+
+
+def typed_curve(text: str) -> str:
+    """The curve of a mechanism or a promise, as a person would type it in Python."""
+    return f"ta.parse({text!r})" + (".curve()" if isinstance(parse(text), Mechanism) else "")
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,7 @@ class File:
     largest: int  # bytes
     help: str = ""
     instead_of: str = ""  # the tick that a file takes off
+    once: bool = False  # whether it sets the page, and is not asked for again
     kind: str = made(default="file", init=False)
 
 

@@ -14,6 +14,7 @@ from scipy.special import expit
 from tellapart import _checks, risk
 from tellapart._checks import Array
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.risk.catalogue import measure_of
@@ -308,8 +309,8 @@ def _judged(rho_p: float, rho_c: float, rho_t: float, odds: float, values: int) 
         return Coefficients(rho_p, rho_c, rho_t, None, odds, reason)
     if left <= 0:
         reason = (
-            f"the formula has no meaning here: (2 − rho_p)(1 − rho_c)(1 − rho_t) − 1 = {left:.3g} "
-            "is not positive, as if a probability exceeded 1"
+            f"the formula has no meaning here: (2 − rho_p)(1 − rho_c)(1 − rho_t) − 1 = "
+            f"{short(left, 3)} is not positive, as if a probability exceeded 1"
         )
         return Coefficients(rho_p, rho_c, rho_t, None, odds, reason)
     return Coefficients(rho_p, rho_c, rho_t, 1 / left, odds, _ERRS)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.mechanisms.noise import Gaussian, Laplace
 
 
@@ -74,7 +75,7 @@ class Channel:
         known = self._answers[np.minimum(places, self._answers.size - 1)] == answers
         if not np.all(known):
             missing = float(answers[~known][0])
-            _checks.refuse("rows", "cover every possible answer", f"none for {missing:g}")
+            _checks.refuse("rows", "cover every possible answer", f"none for {short(missing)}")
         return np.asarray(self._log_rows[places])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from scipy.special import expit
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.worlds.models.base import FiniteModel, Known
@@ -57,8 +58,8 @@ class SecretTest:
     known: tuple[tuple[int, float], ...] = ()
 
     def __str__(self) -> str:
-        prior = "" if self.prior is None else f", prior {self.prior:.4g}"
-        return f"{self.h1} against {self.h0}{prior}: ε = {self.epsilon:.6g}"
+        prior = "" if self.prior is None else f", prior {short(self.prior, 4)}"
+        return f"{self.h1} against {self.h0}{prior}: ε = {short(self.epsilon)}"
 
     @cached_property
     def curve(self) -> TradeoffCurve:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.guarantees import guarantee
 from tellapart.zoo.specimen import (
     FOLKLORE,
@@ -51,7 +52,7 @@ def gaussian_step(
         (absent, present),
         claim=_MU,
         truth=gaussian_epsilon(mu),
-        known=f"Gaussian means {mu:.4g} deviations apart",
+        known=f"Gaussian means {short(mu, 4)} deviations apart",
         source=source,
         flaw=flaw,
     )

@@ -219,7 +219,7 @@ def test_a_bad_state_is_refused_and_changes_nothing(state, message):
             lambda one: one.step(noise_multiplier=1.0, sample_rate=2),
             "sample_rate must lie in [0, 1], got 2",
         ),
-        (lambda one: one.get_epsilon(delta=-1e-5), "delta must lie in [0, 1], got -1e-05"),
+        (lambda one: one.get_epsilon(delta=-1e-5), "delta must lie in [0, 1], got -1e-5"),
     ],
 )
 def test_bad_arguments_are_named(ask, message):

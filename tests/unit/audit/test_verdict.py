@@ -71,9 +71,9 @@ def test_verdicts_say_what_was_claimed_and_shown():
     assert verdict.refuted
     assert verdict.samples_needed == 1
     lines = str(verdict).splitlines()
-    assert lines[0] == "REFUTED: the claim ε = 0.5, δ = 1e-05, at 95 % confidence"
+    assert lines[0] == "REFUTED: the claim ε = 0.5, δ = 1e-5, at 95 % confidence"
     assert lines[1].startswith("Lower bound: ε ≥ ")
-    assert "at δ = 1e-05 (95 % confidence" in lines[1]
+    assert "at δ = 1e-5 (95 % confidence" in lines[1]
     assert lines[2].startswith("p-value: p ≤ ")
     assert "(threshold after correction: " in lines[2]
     assert lines[3].startswith("Where: score ")

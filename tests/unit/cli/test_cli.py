@@ -180,7 +180,7 @@ def test_a_limit_at_one_fpr_says_what_fewer_flags_allow(run):
 
 def test_a_fixed_epsilon_is_answered_by_the_noise_to_configure(run):
     _, out, _ = run("choose", "gaussian", "--epsilon", "1", "--max-advantage", "0.1")
-    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-06; ε at ")
+    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-6; ε at ")
     assert "--epsilon fixes ε; to limit it, use --max-epsilon." in out
 
 
@@ -297,11 +297,17 @@ def test_mechanisms_are_called_by_the_names_they_are_given(run, parsed):
     assert (code, err) == (2, "tellapart: names must be different, got 'a'\n")
 
 
-def test_long_mechanisms_of_one_kind_are_numbered(run):
+def test_long_mechanisms_of_one_kind_are_called_by_where_they_differ(run, parsed):
     first, second = "gaussian:epsilon=1,delta=1e-5", "gaussian:epsilon=1,delta=1e-6"
-    _, out, _ = run("compare", first, second)
-    assert out.startswith("gaussian leaks at least as much as gaussian 2, at every FPR.\n")
-    assert f"  - gaussian: {first}\n  - gaussian 2: {second}\n" in out
+    _, out, _ = run("compare", second, first)
+    assert " ".join(out.split()).startswith(
+        "gaussian:delta=1e-5 leaks at least as much as gaussian:delta=1e-6, at every FPR."
+    )
+    assert f"  - gaussian:delta=1e-6: {second}\n  - gaussian:delta=1e-5: {first}\n" in out
+    both = f"{first}+laplace:epsilon=1"
+    found = parsed("compare", both, first, "laplace:epsilon=1")["mechanisms"]
+    names = ["gaussian+laplace", "gaussian", "laplace:epsilon=1"]
+    assert [each["name"] for each in found] == names
 
 
 def test_an_infinite_epsilon_of_a_guarantee_is_explained(run):
@@ -610,7 +616,7 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
     )
     assert done.stderr == b""
     if extra == ["--json"]:
-        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-05"
+        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-5"
 
 
 def test_debug_shows_the_traceback_and_keeps_the_code(run):

@@ -56,7 +56,7 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
     code, out, err = run(f"{MANY} --epsilon 1 --delta 1e-5")
     assert (code, err) == (1, "")
     assert out.startswith(
-        "REFUTED: the claim ε = 1, δ = 1e-05, at 95 % confidence\n  Lower bound: ε ≥ "
+        "REFUTED: the claim ε = 1, δ = 1e-5, at 95 % confidence\n  Lower bound: ε ≥ "
     )
     parts = [
         "REFUTED",
@@ -78,7 +78,7 @@ def test_a_refuted_claim_is_said_first_and_is_exit_code_one(run):
 def test_a_claim_that_stands_is_exit_code_zero_and_not_called_private(run):
     code, out, err = run(f"{MANY} --epsilon 4 --delta 1e-5 --run-column training")
     assert (code, err) == (0, "")
-    assert out.startswith("NOT REFUTED: the claim ε = 4, δ = 1e-05, at 95 % confidence\n")
+    assert out.startswith("NOT REFUTED: the claim ε = 4, δ = 1e-5, at 95 % confidence\n")
     assert "Not refuted does not mean that the claim is true." in out
     assert "More samples:" in out
     assert "No run has two scores: the run column was checked." in " ".join(out.split())
@@ -124,7 +124,10 @@ def test_without_a_claim_there_are_bounds_and_no_verdict(run, parsed):
     evidence = audit.many_runs(read())
     shown = {one["what"]: one["value"] for one in found["shown"]}
     assert shown == {
-        **{f"ε at δ = {d:g}": evidence.epsilon_lower(d).value for d in (0, 1e-6, 1e-5, 1e-3)},
+        **{
+            f"ε at δ = {d}": evidence.epsilon_lower(float(d)).value
+            for d in ("0", "1e-6", "1e-5", "0.001")
+        },
         "μ of Gaussian DP": evidence.mu_lower().value,
     }
 

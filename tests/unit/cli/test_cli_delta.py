@@ -10,6 +10,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
+from tellapart._numeric.text import short
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
 from tellapart.cli.deltas import asked
@@ -187,13 +188,13 @@ def test_what_is_chosen_keeps_its_limit_at_the_delta_given(case, call):
     epsilon = made(name, values, delta).epsilon(delta)
     assert limit * 0.99 < epsilon <= limit * (1 + 1e-12)
     assert found["epsilon"] == pytest.approx(epsilon, rel=1e-12)
-    assert found["limits"][0]["limit"] == f"epsilon(delta={delta:g}) ≤ {limit:g}"
+    assert found["limits"][0]["limit"] == f"epsilon(delta={short(delta)}) ≤ {limit:g}"
     if name == "dpsgd":  # takes seconds, and is told as others are
         return
     out = call(words)
     first, rest = out.split(" for ", 1)
     assert re.findall(r"(\w+) = [\d.]+", first) == list(found["configured"])
-    assert f"; ε at δ = {delta:g} " in " ".join(rest.partition("Binding")[0].split())
+    assert f"; ε at δ = {short(delta)} " in " ".join(rest.partition("Binding")[0].split())
     assert all(at == delta and agrees(one, epsilon) for at, one in shown(out))
 
 
@@ -288,7 +289,7 @@ def test_a_probe_shows_epsilon_at_the_delta_given(tmp_path, call, monkeypatch):
 
 OF_STEPS = (
     "--delta must stand beside steps whose own δ is written into them, such as "
-    "any:epsilon=1,delta=0,repeated=9: it is the δ of all steps together, got 1e-05"
+    "any:epsilon=1,delta=0,repeated=9: it is the δ of all steps together, got 1e-5"
 )
 
 
@@ -297,8 +298,8 @@ OF_STEPS = (
     [
         (
             "risk gaussian:epsilon=1,delta=1e-6 --delta 1e-5",
-            "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-06), or be left out; "
-            "--at-delta reports ε at another δ, got 1e-05",
+            "--delta must be the δ of gaussian:epsilon=1,delta=1e-6 (1e-6), or be left out; "
+            "--at-delta reports ε at another δ, got 1e-5",
         ),
         ("risk any:epsilon=0.1,repeated=50 --delta 1e-5", OF_STEPS),
         ("risk gaussian:epsilon=1+laplace:epsilon=1 --delta 1e-5", OF_STEPS),
@@ -309,7 +310,7 @@ OF_STEPS = (
         (
             "choose uniform --parameter delta --delta 1e-5 --max-advantage 0.1",
             "--delta must be left out where delta is what is chosen; choose another --parameter, "
-            "got 1e-05",
+            "got 1e-5",
         ),
         (
             "choose gaussian --max-epsilon 1 --at-delta 1e-5 --at-delta 1e-6",

@@ -150,7 +150,7 @@ def test_json_is_what_the_library_says(parsed, more):
 @pytest.mark.parametrize(
     ("options", "claim"),
     [
-        ("--epsilon 1 --delta 1e-5", "ε = 1, δ = 1e-05"),
+        ("--epsilon 1 --delta 1e-5", "ε = 1, δ = 1e-5"),
         ("--mu 0.5", "of Gaussian DP with μ = 0.5"),
         ("--mechanism laplace --scale 1", "laplace:scale=1"),
         ("--zcdp 0.1", "any:zcdp=0.1"),

@@ -520,7 +520,7 @@ def test_sides_that_contradict_each_other_are_not_handed_out(monkeypatch):
     with pytest.raises(RuntimeError) as caught:
         ta.Gaussian(1).bracket()
     assert str(caught.value) == (
-        "the two sides of a bracket at δ = 1e-05 contradict each other, so at least one is wrong "
+        "the two sides of a bracket at δ = 1e-5 contradict each other, so at least one is wrong "
         "and neither is given; this is a fault of tellapart, please report it"
     )
 

@@ -206,7 +206,7 @@ BAD = [
         for value, shown in NO_NUMBER
     ),
     ("beta", 1.5, "alpha must lie in [0, 1], got 1.5"),
-    ("beta", -1e-9, "alpha must lie in [0, 1], got -1e-09"),
+    ("beta", -1e-9, "alpha must lie in [0, 1], got -1e-9"),
     ("beta", [0.1, 2], "alpha must lie in [0, 1], got 2.0"),
     ("beta", INF, "alpha must lie in [0, 1], got inf"),
     ("beta", NAN, "alpha must not contain NaN, got nan"),

@@ -16,7 +16,7 @@ def dp_sgd():
 
 def test_what_is_told():
     summary = dp_sgd().gdp()
-    assert str(summary) == "μ = 0.4740 for FPR and FNR from 1e-06 on, regret 0.0132"
+    assert str(summary) == "μ = 0.4740 for FPR and FNR from 1e-6 on, regret 0.0132"
     assert summary.at_least == 1e-6
     assert summary.binding.fpr == pytest.approx(1e-6)
     assert summary.binding.tpr == pytest.approx(9.3675e-6, rel=1e-4)
@@ -31,8 +31,8 @@ def test_nothing_leaks():
 
 def test_no_error_rate_is_left():
     message = (
-        r"at_least must be at most 2.87e-07 for this curve, got 1e-06: an attack errs less often "
-        r"than that on members and non-members alike; try at_least=3e-08"
+        r"at_least must be at most 2.87e-7 for this curve, got 1e-6: an attack errs less often "
+        r"than that on members and non-members alike; try at_least=3e-8"
     )
     with pytest.raises(ta.InvalidArgument, match=message):
         ta.Gaussian(0.1).curve().gdp()
@@ -46,7 +46,7 @@ def test_down_to_an_fpr_of_zero():
     with pytest.raises(ta.InvalidArgument, match="μ a limit that no attack comes near") as refused:
         dp_sgd().gdp(at_least=0)
     assert str(refused.value).endswith("say from which FPR on μ is to hold, such as at_least=1e-6")
-    with pytest.raises(ta.InvalidArgument, match="with probability 1e-05 an output gives a member"):
+    with pytest.raises(ta.InvalidArgument, match="with probability 1e-5 an output gives a member"):
         ta.guarantee(1, 1e-5).gdp(0)
     bounded = [ta.Laplace(1), ta.RandomizedResponse(1), ta.ExponentialMechanism(1), ta.Promise(1)]
     for mechanism in bounded:

@@ -386,7 +386,7 @@ def test_next_to_no_noise_is_attacked_without_a_warning(kind, size):
 
 @pytest.mark.parametrize(("absent", "present"), [(-1e308, 1e308), ([-1e308, 0], [1e308, 0])])
 def test_answers_too_far_apart_for_a_double_are_too_far_apart(absent, present):
-    message = f"{FAR}1.0, got {present}"
+    message = f"{FAR}1.0, got {present}".replace("e+", "e")
     with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
         ta.Gaussian(1).test(absent, present)
 

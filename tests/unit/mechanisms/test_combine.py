@@ -49,7 +49,7 @@ def test_a_rate_is_a_probability(rate, message):
         (np.nan, "times must be a whole number, got nan"),
         ("10", "times must be a whole number, got '10'"),
         (True, "times must be a whole number, got True"),
-        (10**16, "times must be at most 1e+15, got 10000000000000000"),
+        (10**16, "times must be at most 1e15, got 10000000000000000"),
     ],
 )
 def test_steps_are_counted(times, message):

@@ -148,14 +148,14 @@ def test_area_beneath_is_never_too_large():
 
 @pytest.mark.parametrize("size", [10**6, 1_049_999, 9_960_000, 2**100, 3**200, 10**30 - 1])
 def test_large_counts_are_said_as_doubles_are(size):
-    assert count_in_words(size) == f"{size:.1e}"
+    assert count_in_words(size) == f"{size:.1e}".replace("e+0", "e").replace("e+", "e")
 
 
 def test_counts_are_exact_while_small_and_said_beyond_any_double():
     assert [count_in_words(one) for one in (0, 7, 999_999)] == ["0", "7", "999999"]
-    assert count_in_words(2**10_000) == "2.0e+3010"
-    assert count_in_words(10**20_000) == "1.0e+20000"
-    assert count_in_words(10**20_000 - 1) == "1.0e+20000"
+    assert count_in_words(2**10_000) == "2.0e3010"
+    assert count_in_words(10**20_000) == "1.0e20000"
+    assert count_in_words(10**20_000 - 1) == "1.0e20000"
 
 
 def test_a_power_is_compared_and_said_without_being_worked_out():
@@ -163,5 +163,5 @@ def test_a_power_is_compared_and_said_without_being_worked_out():
     assert too_many(2, 21, 2**20) == count_in_words(2**21)
     assert too_many(1, 10**7, 1) is None
     assert too_many(3, 1000, 2**20) == count_in_words(3**1000)
-    assert too_many(10, 10**7, 2**20) == "1.0e+10000000"
-    assert too_many(2, 10**300, 2**20) == "10^3.0e+299"
+    assert too_many(10, 10**7, 2**20) == "1.0e10000000"
+    assert too_many(2, 10**300, 2**20) == "10^3.0e299"

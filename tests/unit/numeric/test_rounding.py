@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart._numeric.text import fixed, to_decimals, to_digits
+from tellapart._numeric.text import fixed, related, short, to_decimals, to_digits
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 
@@ -64,14 +65,49 @@ def test_a_short_number_is_not_shown_for_a_value_beyond_it(number, exponent, off
         # Rounding alone is a few ulp: what is further off is rounded to its side.
         (0.03 * (1 + 1e-11), True, "0.0301"),
         (0.03 * (1 - 1e-11), False, "0.0299"),
-        (2.5e-7 * (1 + 1e-11), True, "2.501e-07"),
-        (2.5e-7 * (1 - 1e-11), False, "2.499e-07"),
-        (1.2345678e-7, True, "1.235e-07"),
+        (2.5e-7 * (1 + 1e-11), True, "2.501e-7"),
+        (2.5e-7 * (1 - 1e-11), False, "2.499e-7"),
+        (1.2345678e-7, True, "1.235e-7"),
         (0.0, True, "0.0000"),
         (math.inf, True, "∞"),
         (-math.inf, True, "−∞"),
-        (12345678.9, False, "1.234e+07"),
+        (12345678.9, False, "1.234e7"),
     ],
 )
 def test_how_numbers_look(value, up, shown):
     assert fixed(value, up=up) == shown
+
+
+anywhere = st.one_of(
+    finite, st.floats(1e-300, 1e-3), st.floats(-1e-3, -1e-300), st.integers(-(10**9), 10**9)
+)
+
+
+@given(anywhere, st.sampled_from("=≤≥"))
+def test_digits_after_a_relation_keep_it(value, relation):
+    sign, digits = related(relation, float(value)).split(" ")
+    shown, slack = Fraction(digits), Fraction(1e-12) * max(1, abs(Fraction(value)))
+    if sign == "≈":
+        mantissa, _, exponent = digits.partition("e")
+        last = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+        assert relation == "="
+        assert abs(shown - Fraction(value)) <= last / 2
+    elif sign == "≤":
+        assert shown >= Fraction(value) - slack
+    elif sign == "≥":
+        assert shown <= Fraction(value) + slack
+    else:
+        assert abs(shown - Fraction(value)) <= slack
+
+
+@given(anywhere, st.integers(1, 12), st.sampled_from([None, True, False]))
+def test_short_numbers_read_back_on_their_side(value, digits, up):
+    shown = float(short(float(value), digits, up))
+    assert abs(shown - value) <= abs(value) * 10.0 ** (1 - digits) * 1.000001
+    assert up is None or (shown >= value if up else shown <= value)
+
+
+@given(anywhere)
+def test_no_exponent_has_a_zero_or_a_plus_before_it(value):
+    for text in (short(float(value)), fixed(float(value), True), related("=", float(value))):
+        assert not re.search(r"e[+-]?0|e\+", text)

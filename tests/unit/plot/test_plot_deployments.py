@@ -44,7 +44,7 @@ def test_units_head_their_groups_and_promises_stand_beside_their_marks():
     heads = ("one event", "one user", "units of one deployment each", "set beside them")
     assert [one for one in said if one in heads] == list(heads)
     assert said.count("ε = 4") == 2
-    assert "ε = 8, δ = 1e-06" in said
+    assert "ε = 8, δ = 1e-6" in said
 
 
 def test_the_picture_says_at_most():

@@ -109,7 +109,7 @@ def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
 def test_the_claims_own_delta_is_among_the_bounds():
     one = report.of(audit.judge(ta.guarantee(1, 1e-4), EVIDENCE))
     assert [row.what for row in one.shown] == [
-        "ε at δ = 0", "ε at δ = 1e-06", "ε at δ = 1e-05", "ε at δ = 0.0001", "ε at δ = 0.001",
+        "ε at δ = 0", "ε at δ = 1e-6", "ε at δ = 1e-5", "ε at δ = 0.0001", "ε at δ = 0.001",
         "μ of Gaussian DP",
     ]  # fmt: skip
     assert one.shown[3].value == EVIDENCE.epsilon_lower(1e-4).value

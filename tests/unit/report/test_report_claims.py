@@ -136,7 +136,7 @@ def test_where_a_curve_has_too_few_digits_a_certified_one_speaks():
 
 def test_a_promise_says_for_whom_it_holds_and_states_no_neighbours():
     told = report.of(ta.guarantee(1, 1e-6))
-    assert told.claim == "ε = 1, δ = 1e-06"
+    assert told.claim == "ε = 1, δ = 1e-6"
     assert told.meaning.holds == "valid for every mechanism with this guarantee"
     assert (told.meaning.mechanism, told.neighbours, told.unit) == (None, None, None)
     assert [one.what for one in told.meaning.budgets] == ["ε at δ = 1e-6", "ε at δ = 0.001"]

@@ -47,7 +47,7 @@ LEAKY = ta.guarantee(1, 0.1)
         (lambda: risk.summary(CURVE, weight=None), "weight must be a number, got None"),
         (
             lambda: risk.summary(CURVE, weight=1e200),
-            "weight must lie between 1e-150 and 1e150, got 1e+200",
+            "weight must lie between 1e-150 and 1e150, got 1e200",
         ),
         (
             lambda: risk.rates_from_precision(precision=0.4999, recall=1, prior=0.5),

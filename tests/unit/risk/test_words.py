@@ -35,7 +35,7 @@ def test_a_promise_in_words():
         (0.5, 0.01, "Of 1,000 people, 500 are members."),
         (0.001, 0.001, "Of 1,000,000 people, 1,000 are members."),
         (0.999, 0.01, "Of 100,000 people, 99,900 are members."),
-        (1e-200, 1e-200, "Of 1e+15 people, 1e-185 are members on average."),
+        (1e-200, 1e-200, "Of 1e15 people, 1e-185 are members on average."),
     ],
 )
 def test_the_population_is_chosen_so_that_every_count_is_at_least_one(prior, fpr, start):

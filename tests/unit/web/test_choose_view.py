@@ -36,7 +36,7 @@ CASES = {
         "prior": "0.001",
     },
     "every limit": {f"on_{key}": "yes" for key in limited()},
-    "any": {"mechanism": "any:delta=1e-05", "on_min_bayes_error": "yes"},
+    "any": {"mechanism": "any:delta=1e-5", "on_min_bayes_error": "yes"},
     "no number": {"mechanism": "randomized-response:categories=4"},
     "another parameter": {"mechanism": "laplace:sensitivity=1", "parameter": "scale"},
     "certified": {"mechanism": "gaussian:sensitivity=1,repeated=3", "certified": "yes"},
@@ -97,7 +97,7 @@ def test_what_is_left_open_follows_the_mechanism():
         parameter="epsilon",
         **{"mechanism.0.sensitivity": 3, "mechanism.0.repeated": 4},
     )
-    assert moved.mechanism == "gaussian:delta=1e-05,sensitivity=3,repeated=4"
+    assert moved.mechanism == "gaussian:delta=1e-5,sensitivity=3,repeated=4"
     assert named_family(moved.mechanism, moved.parameter or None).parameter == "epsilon"
     back = asked("parameter", mechanism=moved.mechanism, parameter="sigma")
     assert back.mechanism == "gaussian:sensitivity=3,repeated=4"
@@ -194,7 +194,7 @@ def test_limits_lie_where_they_are_reached(key, measured):
 def test_limits_on_advantage_and_epsilon_are_lines_that_the_curve_keeps_beneath():
     drawing = VIEW.answer(asked(picture="roc-log", on_max_epsilon=True)).drawing
     _, curve, *bounds = drawing.traces
-    assert [one.name for one in bounds] == ["advantage ≤ 0.1", "epsilon(delta=1e-05) ≤ 1"]
+    assert [one.name for one in bounds] == ["advantage ≤ 0.1", "epsilon(delta=1e-5) ≤ 1"]
     assert len({curve.ink, *(one.ink for one in bounds)}) == 3
     for bound in bounds:
         assert bound.x == curve.x

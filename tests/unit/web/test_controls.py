@@ -22,7 +22,7 @@ STATES = [
     ("/point", {"claim": "gaussian:sigma=1"}),
     *(("/", {"mechanism": kind.first_text}) for kind in KINDS.values()),
     ("/", {"mechanism": "staircase:epsilon=1,sensitivity=1,fraction=0.3"}),
-    ("/", {"mechanism": "truncated-laplace:epsilon=1,delta=1e-05"}),
+    ("/", {"mechanism": "truncated-laplace:epsilon=1,delta=1e-5"}),
     ("/", {"mechanism": "randomized-response:epsilon=1,categories=4"}),
 ]
 
@@ -81,7 +81,7 @@ def test_delta_of_a_promise_has_a_dial_even_where_it_is_zero():
     values = {"mechanism": "any:epsilon=2", "mechanism.0.epsilon": 2, "mechanism.0.delta": 0}
     assert view.read(values, changed="prior").mechanism == "any:epsilon=2"
     turned = view.read({**values, "mechanism.0.delta": 1e-5}, changed="mechanism.0.delta")
-    assert turned.mechanism == "any:epsilon=2,delta=1e-05"
+    assert turned.mechanism == "any:epsilon=2,delta=1e-5"
 
 
 @pytest.mark.parametrize("prior", [1e-6, 3e-5, 0.002, 0.5])

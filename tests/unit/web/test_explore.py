@@ -9,7 +9,7 @@ from tellapart.web.views.explore import VIEW
 
 TEXTS = [
     "laplace:epsilon=1",
-    "any:epsilon=0.5,delta=1e-06",
+    "any:epsilon=0.5,delta=1e-6",
     "gaussian:sigma=2,sampled=0.1,repeated=9+laplace:epsilon=0.2",
 ]
 

@@ -204,14 +204,14 @@ def test_many_records_and_values_need_no_list():
 BITS = ([0, 1], CompleteGraph())
 TOO_MUCH = {
     "values": (lambda: Policy(range(5000), CompleteGraph(), 1), "5000 values is too large"),
-    "databases": (lambda: Policy(*BITS, 30).databases(), r"1\.1e\+09 databases are too many"),
+    "databases": (lambda: Policy(*BITS, 30).databases(), r"1\.1e9 databases are too many"),
     "very many": (
         lambda: Policy(*BITS, 10_000).databases(),
-        r"2\.0e\+3010 databases are too many",
+        r"2\.0e3010 databases are too many",
     ),
     "pairs": (
         lambda: Policy(*BITS, 18).neighbours(),
-        r"4\.7e\+06 pairs of neighbours are too many",
+        r"4\.7e6 pairs of neighbours are too many",
     ),
     "constraints": (
         lambda: Policy(*BITS, 14, [KnownCount([1], 7)]).neighbours(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_above, tpr_lower
 from tellapart.audit.counts.rank_test import RankCounts, RateCells
 from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
@@ -45,8 +46,8 @@ class BandEvidence(CurveEvidence):
             return None
         shown, allowed = 1 - float(fnr[worst]), 1 - float(claim.beta(float(fpr[worst])))
         where = (
-            f"some threshold flags at least {100 * shown:.3g} % of members "
-            f"and at most {100 * float(fpr[worst]):.3g} % of non-members"
+            f"some threshold flags at least {short(100 * shown, 3, up=False)} % of members "
+            f"and at most {short(100 * float(fpr[worst]), 3, up=True)} % of non-members"
         )
         level, at = self.ledger.level, (float(fpr[worst]), shown)
         names = ("FPR from above", "TPR from below")

@@ -79,7 +79,7 @@ class Finding:
     @property
     def place(self) -> str:
         """The event, how often it happened, and what the claim allows."""
-        limit = self.limit or f"the claim allows {100 * self.allowed:.3g} % there"
+        limit = self.limit or f"the claim allows {short(100 * self.allowed, 3)} % there"
         return f"{self.where}; {limit}"
 
     @property

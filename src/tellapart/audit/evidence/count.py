@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.counts.buehler import buehler_p_value
@@ -237,7 +238,7 @@ def fixed_evidence(scores: Scores, level: float, method: Fixed) -> Evidence:
 def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> CountEvidence:
     """The counts beyond one threshold, one way."""
     counts = _counts_beyond(scores, threshold, higher)
-    event = f"score {'>' if higher else '<'} {threshold:.6g}"
+    event = f"score {'>' if higher else '<'} {short(threshold)}"
     return CountEvidence(counts, _ledger(f"the event {event}", level), event)
 
 

@@ -20,6 +20,7 @@ from scipy.special import betaincinv
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import Basis, LowerBound
 
 # The wealth is spread evenly over these fractions: small ones find small excesses in time,
@@ -117,7 +118,7 @@ def wealth(
     stakes = np.broadcast_to(_checks.reals(bet=bet), _fitting(bet, len(with_record)))
     most = math.exp(-eps) / (1 + d * math.exp(-eps))
     if stakes.size and not (stakes.min() >= 0 and stakes.max() <= most * (1 + _ULPS)):
-        _checks.refuse("bet", f"lie in [0, 1/(e^ε + δ)] = [0, {most:.6g}]", bet)
+        _checks.refuse("bet", f"lie in [0, 1/(e^ε + δ)] = [0, {short(most)}]", bet)
     lost = np.where(without, times_exp(stakes, eps), 0.0)
     factors = np.maximum(1 + stakes * (with_record - d) - lost, 0.0)
     with np.errstate(divide="ignore", over="ignore"):

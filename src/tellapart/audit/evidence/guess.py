@@ -16,6 +16,7 @@ from scipy.special import bdtr, bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, mu_lower, refutes_curve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
@@ -126,7 +127,7 @@ def fair_coins(included: int, canaries: int) -> None:
     if 2 * min(fewer, more) < _UNFAIR:
         _checks.refuse(
             "included",
-            f"be near {canaries / 2:g} of {canaries} canaries (bounds from one run need each "
+            f"be near {short(canaries / 2)} of {canaries} canaries (bounds from one run need each "
             "canary put in by its own fair coin)",
             included,
         )

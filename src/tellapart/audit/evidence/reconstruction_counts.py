@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial, solve
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.clopper_pearson import least_levels
 from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
@@ -92,13 +92,13 @@ class ReconstructionEvidence(CurveEvidence):
         return self._bound(max(gain, 0.0), Basis.EXACT)
 
     def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
-        over = f"baseline ({self.baseline_upper:.4g})"
+        over = f"baseline ({short(self.baseline_upper, 4)})"
         if self.control is not None:
             over = f"blind control (≤ {fixed(self.baseline_upper, up=True)})"
         return ("success", self.success_lower), (f"gain over the {over}", self.gain_lower)
 
     def __str__(self) -> str:
-        without = f"{self.baseline_upper:.4g}" + ("" if self.control is None else " at most")
+        without = short(self.baseline_upper, 4) + ("" if self.control is None else " at most")
         return (
             f"{self.telling()}: success {self.success_lower}; without the output {without}; "
             f"gain ≥ {fixed(self.gain_lower.value, up=False)}"
@@ -106,7 +106,7 @@ class ReconstructionEvidence(CurveEvidence):
 
     def telling(self, delta: float = 0.0) -> str:
         if self.control is None:
-            blind = f"a baseline of {100 * self.baseline_upper:.3g} %"
+            blind = f"a baseline of {short(100 * self.baseline_upper, 3)} %"
         else:
             blind = f"{self.control[0]:,} of {self.control[1]:,} by the blind control"
         return f"{self.successes:,} of {self.trials:,} targets guessed right, against {blind}"
@@ -150,7 +150,7 @@ class ReconstructionEvidence(CurveEvidence):
         p = float(least_levels(refutes, np.array(self.ledger.level)))
         blind, shown = self.rates
         allowed = float(roc.tpr(blind))
-        limit = f"the claim allows a success of {100 * allowed:.3g} % at that baseline"
+        limit = f"the claim allows a success of {short(100 * allowed, 3)} % at that baseline"
         if roc.order is Order.PRESENT:
             limit += " (h0: absent)"
         names = ("baseline (given)", "success observed")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
 from tellapart.audit.evidence.e_process import FRACTIONS, PairCounts, Wager
@@ -52,7 +53,9 @@ class WagerEvidence(Evidence):
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:
         """The ε that any true promise with the claim's δ must at least have."""
         if delta != self.wager.delta:
-            raise Unsupported(f"this sequential test bounds ε at δ = {self.wager.delta:g} alone")
+            raise Unsupported(
+                f"this sequential test bounds ε at δ = {short(self.wager.delta)} alone"
+            )
         return self.wager.shown()
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
@@ -71,13 +74,13 @@ class WagerEvidence(Evidence):
             claim.claimed_delta,
         ):
             raise Unsupported(
-                f"this sequential test was of the claim ε = {bet_against[0]:g}, "
-                f"δ = {bet_against[1]:g} alone"
+                f"this sequential test was of the claim ε = {short(bet_against[0])}, "
+                f"δ = {short(bet_against[1])} alone"
             )
         if self.wager.refuted_after is None:
             return None
         share = self.wager.seen.with_only / self.wager.seen.total
-        limit = f"the e-value against the claim exceeds {1 / self.ledger.level:.3g}"
+        limit = f"the e-value against the claim exceeds {short(1 / self.ledger.level, 3)}"
         level = self.ledger.level
         return Finding(self.telling(), share, 0.0, level, level, limit, computed=False)
 

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.solve import first_wholes
+from tellapart._numeric.text import short
 from tellapart.audit.counts.rank_test import RankCounts, epsilons, p_values
 from tellapart.audit.evidence.base import event_in_words
 from tellapart.audit.scores import Orientation, Scores
@@ -64,7 +65,7 @@ class Look:
         return (rate, share) if self.end is End.FLAG else (1 - share, 1 - rate)
 
     def __str__(self) -> str:
-        event = self.event or f"score {'>' if self.higher else '<'} {self.threshold:.6g}"
+        event = self.event or f"score {'>' if self.higher else '<'} {short(self.threshold)}"
         who, whom = self.sides if self.end is End.FLAG else self.sides[::-1]
         # The one whose score is the threshold does not lie beyond it, and is counted all the same.
         return event_in_words(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import Power, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, from_counts
@@ -119,12 +120,12 @@ class Unreached(BitEvent):
 
     def words(self, happened: bool) -> str:
         places = list(itertools.chain.from_iterable(self.groups))
-        around = ", ".join(f"{self.centre[place]:.6g}" for place in places[:_MOST_WORDS])
+        around = ", ".join(short(self.centre[place]) for place in places[:_MOST_WORDS])
         around += ", ..." if len(places) > _MOST_WORDS else ""
         verb = "cannot" if happened else "can"
         return (
-            f"{self.sampler.name} of scale {self.scale:.6g} around {around}, the answer assumed on "
-            f"{self.side}, {verb} produce the bits of {self.name}"
+            f"{self.sampler.name} of scale {short(self.scale)} around {around}, the answer "
+            f"assumed on {self.side}, {verb} produce the bits of {self.name}"
         )
 
 

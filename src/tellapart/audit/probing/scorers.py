@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.probing.features.columns import Column, Path, What
 from tellapart.audit.probing.features.extract import Features
 
@@ -37,11 +38,11 @@ class Scorer(ABC):
 
     def beyond(self, threshold: float, higher: bool) -> str:
         """The event that the score lies strictly beyond a threshold, in words."""
-        return f"{self.name} {'>' if higher else '<'} {threshold:.6g}"
+        return f"{self.name} {'>' if higher else '<'} {short(threshold)}"
 
     def within(self, threshold: float, higher: bool) -> str:
         """The event that it does not, in words."""
-        return f"{self.name} {'≤' if higher else '≥'} {threshold:.6g}"
+        return f"{self.name} {'≤' if higher else '≥'} {short(threshold)}"
 
     @property
     def name(self) -> str:
@@ -82,7 +83,7 @@ class PlainScorer(Scorer):
         if abs(threshold) == _LAST:
             number = upward != self.missing_last
             return f"{self.name} is {'a' if number else 'not a'} number"
-        words = f"{self.name} {sign} {threshold:.6g}"
+        words = f"{self.name} {sign} {short(threshold)}"
         if threshold == (FURTHEST if upward else -FURTHEST):  # what lies there lies beyond, too
             words = f"{self.name} is {'' if upward else '-'}inf"
         return f"{words} or is not a number" if upward == self.missing_last else words
@@ -135,7 +136,9 @@ class CellScorer(Scorer):
         if last in cells and 0 < len(apart) <= _MOST_WORDS:
             atoms = [high for high in apart if np.nextafter(high, -np.inf) in ends]
             if atoms == apart:  # all but a few numbers
-                yield " and ".join(f"{self.reading.name} ≠ {high + 0.0:.17g}" for high in apart)
+                yield " and ".join(
+                    f"{self.reading.name} ≠ {short(high + 0.0, 17)}" for high in apart
+                )
                 return
         for first, end in _stretches([cell for cell in cells if cell < last]):
             yield self._between(ends[first], ends[end + 1])
@@ -148,13 +151,13 @@ class CellScorer(Scorer):
             return self.reading.equal(high)
         # An edge just below a number that comes often stands for that number.
         above, below = (float(np.nextafter(edge, np.inf)) + 0.0 for edge in (low, high))
-        left = f"{name} ≥ {above:.6g}" if above in self.edges else f"{name} > {low:.6g}"
-        right = f"< {below:.6g}" if below in self.edges else f"≤ {high:.6g}"
+        left = f"{name} ≥ {short(above)}" if above in self.edges else f"{name} > {short(low)}"
+        right = f"< {short(below)}" if below in self.edges else f"≤ {short(high)}"
         if np.isinf(low):
             return f"{name} is a number" if np.isinf(high) else f"{name} {right}"
         if np.isinf(high):
             return left
-        start = f"{above:.6g} ≤" if above in self.edges else f"{low:.6g} <"
+        start = f"{short(above)} ≤" if above in self.edges else f"{short(low)} <"
         return f"{start} {name} {right}"
 
 
@@ -241,7 +244,7 @@ class OutputReading(ABC):
     def equal(self, value: float) -> str:
         """That it is this number."""
         far = abs(value) >= FURTHEST
-        return f"{self.name} is {math.copysign(math.inf, value) if far else value:.17g}"
+        return f"{self.name} is {short(math.copysign(math.inf, value) if far else value, 17)}"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, run
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.trainings import shadow_models
@@ -180,7 +181,7 @@ def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress |
             done = share * models
             first[0] = first[0] or done  # what was kept already took no time
             each = (time.perf_counter() - started) / max(done - first[0], 1)
-            words = "models" if done - first[0] < 1 else f"models, {each:.3g} s each"
+            words = "models" if done - first[0] < 1 else f"models, {short(each, 3)} s each"
             bar.update(task, completed=round(done), description=words)
 
         yield tell
@@ -363,7 +364,10 @@ class MembershipGame:
         }
 
     def __repr__(self) -> str:
-        coins = f"{self.targets.size:,} of {self.size:,} examples by coins of {self.design.prior:g}"
+        coins = (
+            f"{self.targets.size:,} of {self.size:,} examples by coins of "
+            f"{short(self.design.prior)}"
+        )
         return f"MembershipGame({coins}, {self.models:,} models, seed {self.seed})"
 
 
@@ -399,14 +403,17 @@ class Played:
 
     def __repr__(self) -> str:
         time = float(np.median(self.seconds))
-        return f"Played({self.game!r}, {time:.3g} s a model, {self.seconds.sum():.3g} s in all)"
+        return (
+            f"Played({self.game!r}, {short(time, 3)} s a model, "
+            f"{short(self.seconds.sum(), 3)} s in all)"
+        )
 
 
 def _require_fair_coins(game: MembershipGame) -> None:
     """Raise unless the coins are fair, as guesses of one run's coins need."""
     if game.design.prior != 0.5:
         raise Unsupported(
-            f"one run is audited with fair coins, and these have prior {game.design.prior:g}: "
+            f"one run is audited with fair coins, and these have prior {short(game.design.prior)}: "
             "play with prior 0.5, or use scores(target) with many_runs"
         )
 

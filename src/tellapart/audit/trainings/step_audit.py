@@ -13,6 +13,7 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Finding, strongest
 from tellapart.audit.evidence.joint import together
@@ -76,7 +77,9 @@ class StepAudit:
             said = "cannot refute a claim that allows everything" if verdict.allows_all else said
             said = "refutes the claim" if verdict.refuted else said
             bound = verdict.epsilon_lower().value
-            lines.append(f"- {pair.name} ({pair.words}): {said}, ε ≥ {bound:.4g} shown")
+            lines.append(
+                f"- {pair.name} ({pair.words}): {said}, ε ≥ {short(bound, 4, up=False)} shown"
+            )
         if self.verdict.finding is not None:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:

@@ -8,6 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 
 # How many times the clipping norm a long gradient has; mates must outweigh all others by far.
 _LONG = 10.0
@@ -91,7 +92,7 @@ def _at_clip(setting: StepSetting) -> StepPair:
 def _long(setting: StepSetting) -> StepPair:
     words = (
         "long canary",
-        f"one gradient of {_LONG:g} clipping norms, in one coordinate; all others are zero",
+        f"one gradient of {short(_LONG)} clipping norms, in one coordinate; all others are zero",
         "no clipping, clipping after averaging, clipping to another norm, or a mean of the batch "
         "that is taken off before clipping",
     )
@@ -103,7 +104,7 @@ def _long(setting: StepSetting) -> StepPair:
 def _layers(setting: StepSetting) -> StepPair:
     words = (
         "canary in every layer",
-        f"one gradient of {_LONG:g} clipping norms in each layer; all others are zero",
+        f"one gradient of {short(_LONG)} clipping norms in each layer; all others are zero",
         "every layer clipped to the whole norm, or a layer that is not clipped",
     )
     canary = np.zeros(setting.dimension)

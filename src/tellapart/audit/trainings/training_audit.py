@@ -15,6 +15,7 @@ import numpy as np
 from tellapart import _checks, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence, claimed_delta
 from tellapart.audit.evidence.joint import together
@@ -163,12 +164,12 @@ def outlook(
 ) -> str:
     """What ε more models would show, about, by the same tests at the rates observed."""
     parts = [
-        f"{factor:g} times as many ({round(models * factor):,}) about "
-        f"{evidence.scaled(factor).epsilon_lower(delta).value:.3g}"
+        f"{short(factor)} times as many ({round(models * factor):,}) about "
+        f"{short(evidence.scaled(factor).epsilon_lower(delta).value, 3)}"
         for factor in factors
     ]
     return (
-        f"More models would show, of ε at δ = {delta:g}: {', '.join(parts)}, if rates stay as "
+        f"More models would show, of ε at δ = {short(delta)}: {', '.join(parts)}, if rates stay as "
         "observed; chance alone may have raised them. To audit again for this reason is a "
         "further test: 1 - confidence must be divided among all tests beforehand."
     )

@@ -19,6 +19,7 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric.convolution import GridMasses, TiltedSum, composed
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -187,7 +188,7 @@ def bracketed_losses(losses: Losses, delta: float, gap: float, ordered: bool) ->
         return _in_order(_either(*orders), delta)
     sure = finite_mass.delta_infinity[1]
     if not delta > sure:
-        _checks.refuse("delta", f"exceed {sure:g}, the chance that all is revealed", delta)
+        _checks.refuse("delta", f"exceed {short(sure)}, the chance that all is revealed", delta)
     # What is left of δ, and of a gap that is relative to an ε which the shift may lower.
     left, width = (delta - sure) / math.exp(finite_mass.present), gap / (1 + abs(finite_mass.shift))
     steps = [(loss.law, count) for loss, count in losses]
@@ -206,7 +207,8 @@ def _in_order(bracket: Bracket, delta: float) -> Bracket:
     misses = lower.beta(_COMPARED) > upper.beta(_COMPARED) + _DIGITS
     if leaks.any() or misses.any():
         raise RuntimeError(
-            f"the two sides of a bracket at δ = {delta:g} contradict each other, so at least one "
+            f"the two sides of a bracket at δ = {short(delta)} contradict each other, so "
+            "at least one "
             "is wrong and neither is given; this is a fault of tellapart, please report it"
         )
     return bracket
@@ -270,7 +272,8 @@ def bracketed(steps: Steps, delta: float, gap: float, ordered: bool) -> Bracket:
         better = 0.95 * math.sqrt(allowed / (most - least)) if math.isfinite(most) else 0.25
         mesh, lattice = _aligned(steps, mesh * min(max(better, 0.2), 0.95))
     raise NotCertified(
-        f"a bracket of width {gap:g}·max(1, ε) at δ = {delta:g} was not reached; allow a wider gap"
+        f"a bracket of width {short(gap)}·max(1, ε) at δ = {short(delta)} was not reached; "
+        "allow a wider gap"
     )
 
 

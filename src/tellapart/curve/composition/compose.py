@@ -14,6 +14,7 @@ from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
+from tellapart._numeric.text import short
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
@@ -140,7 +141,7 @@ def _promise(curve: GuaranteeCurve) -> PrivacyLoss:
 def _discrete(curve: DiscreteGaussianCurve) -> PrivacyLoss:
     if curve.sigma > _WIDEST:
         raise Unsupported(
-            f"discrete Gaussian steps are composed up to sigma = {_WIDEST:g}; beyond it the "
+            f"discrete Gaussian steps are composed up to sigma = {short(_WIDEST)}; beyond it the "
             "Gaussian of the same sigma is as good as equal"
         )
     return _atoms(curve.table())

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 from tellapart.curve.loss_tails import Tails
 from tellapart.errors import NotCertified
@@ -349,7 +350,7 @@ class _Sum:
 
     def _check_mass(self, mass: float) -> None:
         if not abs(mass - 1) < self._off:
-            off = f"convolved losses came out with mass 1{mass - 1:+.1e}"
+            off = f"convolved losses came out with a mass off 1 by {short(mass - 1, 2)}"
             raise NotCertified(f"{off}; mechanism.bracket(delta) may answer")
 
     def both_ways(self, t: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.random_allocation import allocated
@@ -64,8 +65,8 @@ class Allocated(Enclosed):
         if shift > _LARGEST_SHIFT:  # ratios that no double holds
             if side is Bound.UPPER:
                 raise NotCertified(
-                    f"a noise of {1 / shift:.3g} sensitivities gives no meaningful privacy: "
-                    f"brackets of random allocation begin at {1 / _LARGEST_SHIFT:g}"
+                    f"a noise of {short(1 / shift, 3)} sensitivities gives no meaningful privacy: "
+                    f"brackets of random allocation begin at {short(1 / _LARGEST_SHIFT)}"
                 )
             return GaussianCurve(shift, side)  # an epoch leaks no more than one answer
         return allocated(shift, self.times, fineness.width, fineness.tail, side)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
@@ -106,8 +107,8 @@ class ShuffledEpoch(Enclosed):
             return self._present_test()
         if self._shift > _LARGEST_SHIFT:
             raise NotCertified(
-                f"a noise of {1 / self._shift:.3g} sensitivities gives no meaningful privacy: "
-                f"brackets of shuffled batches begin at {1 / _LARGEST_SHIFT:g}"
+                f"a noise of {short(1 / self._shift, 3)} sensitivities gives no meaningful "
+                f"privacy: brackets of shuffled batches begin at {short(1 / _LARGEST_SHIFT)}"
             )
         if self.neighbours is Neighbours.ZERO_OUT:
             return shuffled_attack(self._shift, self.times, self._seen, fineness.delta)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tellapart._numeric.text import short
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.blowfish_privacy import blowfish
 from tellapart.worlds.frameworks.dp import differential_privacy
@@ -51,9 +52,14 @@ class Counterexample:
         return _NUMBERS[self.left](self), self.factor * _NUMBERS[self.right](self)
 
     def __str__(self) -> str:
-        shares = [f"{''.join(map(str, records))}: {p:g}" for records, p in self.databases.items()]
+        shares = [
+            f"{''.join(map(str, records))}: {short(p)}" for records, p in self.databases.items()
+        ]
         left, right = self.numbers
-        return f"{self.claim}: {left:.6g} against {right:.6g} ({self.asked}; {', '.join(shares)})"
+        return (
+            f"{self.claim}: {short(left)} against {short(right)} ({self.asked}; "
+            f"{', '.join(shares)})"
+        )
 
 
 def _dp(case: Counterexample) -> float:

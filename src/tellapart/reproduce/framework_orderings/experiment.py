@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.reproduce.framework_orderings import instances
 from tellapart.reproduce.framework_orderings.instances import (
     ADDITIVE,
@@ -134,7 +135,8 @@ class Orderings:
     def examples(self) -> str:
         """The counterexamples in words, one for each claim that was broken."""
         return "\n".join(
-            f"{tally.claim.name}: {example.pair.smaller:.6g} against {example.pair.larger:.6g}"
+            f"{tally.claim.name}: {short(example.pair.smaller)} against "
+            f"{short(example.pair.larger)}"
             f"{example.pair.given}\n  {example.instance}"
             for tally in self.tallies
             if (example := tally.example) is not None

@@ -13,6 +13,7 @@ import numpy as np
 
 from tellapart import deadline
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.worlds.models.table import JointTable
 from tellapart.worlds.policies.policy import minimal_neighbours
 from tellapart.worlds.releases import Channel
@@ -60,7 +61,7 @@ class Instance:
         return float(np.ravel_multi_index([int(record) for record in records], self.joint.shape))
 
     def __str__(self) -> str:
-        shares = [f"{name(place)}: {p:.6g}" for place, p in np.ndenumerate(self.joint) if p > 0]
+        shares = [f"{name(place)}: {short(p)}" for place, p in np.ndenumerate(self.joint) if p > 0]
         rows = [f"{name(p)}: {_row(self.rows[p])}" for p in np.ndindex(self.joint.shape)]
         released = self.noise or "{" + ", ".join(rows) + "}"
         return f"{self.prior} prior {{{', '.join(shares)}}}; {self.mechanism}, {released}"
@@ -72,7 +73,7 @@ def name(place: tuple[int, ...]) -> str:
 
 
 def _row(row: Array) -> str:
-    return "(" + " ".join(f"{value:.4g}" for value in row) + ")"
+    return "(" + " ".join(short(value, 4) for value in row) + ")"
 
 
 def draw(rng: Rng, shape: Shape, prior: str, mechanism: str) -> Instance:
@@ -143,7 +144,7 @@ def _noisy_sum(rng: Rng, shape: Shape) -> tuple[Array, str]:
     outputs = np.arange(sums.max() + 1)
     faded = np.exp(-epsilon * np.abs(sums[..., None] - outputs)) / (1 + math.exp(-epsilon))
     faded[..., 1:-1] *= -math.expm1(-epsilon)
-    return faded, f"e^−{epsilon:g} for each step"
+    return faded, f"e^−{short(epsilon)} for each step"
 
 
 def _responses(rng: Rng, shape: Shape) -> tuple[Array, str]:
@@ -152,13 +153,13 @@ def _responses(rng: Rng, shape: Shape) -> tuple[Array, str]:
     flat = each
     for _ in shape[1:]:
         flat = np.asarray(np.kron(flat, each), dtype=float)
-    return flat.reshape(*shape, -1), f"ε = {epsilon:g} for each record"
+    return flat.reshape(*shape, -1), f"ε = {short(epsilon)} for each record"
 
 
 def _parity(rng: Rng, shape: Shape) -> tuple[Array, str]:
     """The sum modulo the number of values, answered at random."""
     each, epsilon = _at_random(rng, shape[0])
-    return each[np.indices(shape).sum(axis=0) % shape[0]], f"ε = {epsilon:g}"
+    return each[np.indices(shape).sum(axis=0) % shape[0]], f"ε = {short(epsilon)}"
 
 
 def _at_random(rng: Rng, size: int) -> tuple[Array, float]:

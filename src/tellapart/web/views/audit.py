@@ -289,14 +289,14 @@ def _python(state: AuditState, held: Dropped) -> str:
     name = "" if _name(state) is None else f", name={state.mechanism!r}"
     design = state.design.replace("-", "_")
     return f"""\
+import tellapart as ta
 from tellapart import audit, report
-from tellapart.mechanisms.catalogue import parse
 {first}
 {read}evidence = audit.{design}(scores, {state.confidence!r})
-verdict = audit.judge(parse({state.mechanism!r}), evidence{name})
+verdict = audit.judge(ta.parse({state.mechanism!r}), evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
 {_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, DELTAS))}}}):
-    print(f"ε at δ = {{delta:g}}", evidence.epsilon_lower(delta))
+    print(f"ε at δ = {{delta:g}}".replace("e-0", "e-"), evidence.epsilon_lower(delta))
 """
 
 

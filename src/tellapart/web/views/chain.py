@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
@@ -71,7 +71,7 @@ class ChainRow:
     @property
     def shown(self) -> str:
         """The true ε with its side."""
-        return f"{self.side.value} {fixed(self.true_epsilon, self.side is not Side.AT_LEAST)}"
+        return related(self.side.value, self.true_epsilon)
 
     @property
     def spent(self) -> str:
@@ -97,7 +97,7 @@ def answer(asked: ChainQuestion) -> Answer:
 
 def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[str, list[str]]:
     keep, before, after = (
-        f"{asked.epsilon:g}",
+        short(asked.epsilon),
         *(fixed(row.release.scale, True) for row in (plain, enough)),
     )
     truly = (
@@ -142,7 +142,7 @@ def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
     ends, kept = (x[0], x[-1]), (asked.epsilon, asked.epsilon)
     lines = (
         Trace("nominal ε", ends, kept, Ink.PROMISE, dashed=True),
-        Trace(f"true ε of noise for ε = {asked.epsilon:g}", x, true, Ink.FIRST),
+        Trace(f"true ε of noise for ε = {short(asked.epsilon)}", x, true, Ink.FIRST),
     )
     spot = Spot("this chain", float(asked.length), plain.true_epsilon, Ink.FIRST)
     words = "The longer the chain and the stronger its correlation, the larger the true ε."

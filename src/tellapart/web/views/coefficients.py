@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from tellapart import _checks, choose
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.choose.limit import Limit
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import KINDS, named_family
@@ -133,16 +133,16 @@ def _largest(mechanism: str, limit: Limit) -> float | None:
 
 
 def _shown(epsilon: float) -> str:
-    return f"{epsilon:.4g}" if epsilon < 0.01 else f"{epsilon:.4f}"
+    return short(epsilon, 4) if epsilon < 0.01 else f"{epsilon:.4f}"
 
 
 def _headline(
     asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
 ) -> tuple[str, list[str]]:
     name = asked.name
-    believed = f"The attacker's prior probability of membership is {whole.prior:.4g}."
+    believed = f"The attacker's prior probability of membership is {short(whole.prior, 4)}."
     if whole.epsilon is None:
-        return f"No ε keeps the limit: {name} ≤ {asked.bound:g}", [
+        return f"No ε keeps the limit: {name} ≤ {short(asked.bound)}", [
             believed,
             "Even without any output the risk is larger: no mechanism hides what is already known.",
         ]
@@ -157,7 +157,7 @@ def _headline(
     return f"ε = {_shown(whole.epsilon)} at most, not {_shown(without.epsilon)}", [
         believed,
         f"ε = {_shown(without.epsilon)} is enough if the attacker knows nothing; against this "
-        f"one, {name} is {fixed(runs, True)}, above the limit of {asked.bound:g}.",
+        f"one, {name} is {fixed(runs, True)}, above the limit of {short(asked.bound)}.",
     ]
 
 
@@ -165,14 +165,14 @@ def _table(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Table:
     cells = tuple(
         (
             row.knows,
-            f"{row.prior:.4g}",
-            f"{Adversary(row.prior).gamma:.4g}",
+            short(row.prior, 4),
+            short(Adversary(row.prior).gamma, 4),
             "none" if row.epsilon is None else _shown(row.epsilon),
         )
         for row in rows
     )
     head = ("the attacker knows", "prior", "non-members per member (γ)", "largest ε")
-    note = f"ε is rounded conservatively; limit: {asked.name} ≤ {asked.bound:g}"
+    note = f"ε is rounded conservatively; limit: {asked.name} ≤ {short(asked.bound)}"
     return Table("The choice of ε", head, cells, note)
 
 

@@ -73,16 +73,16 @@ def _deployment(key: str) -> Deployment:
 
 def python_of(state: CompareState) -> str:
     """The comparison by the library, with all that the page shows."""
-    named_ones = "".join(f"    {text!r}: parse({text!r}),\n" for text in _texts(state))
+    named_ones = "".join(f"    {text!r}: ta.parse({text!r}),\n" for text in _texts(state))
     deployed = "".join(
         f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
         for deployment in dict.fromkeys(state.deployments.values())
     )
     imports = "choose, deployments" if deployed else "choose"
-    also = "from tellapart.mechanisms.catalogue import parse\n" if named_ones else ""
+    first = "import tellapart as ta\n" if named_ones else ""
     return f"""\
-from tellapart import {imports}
-{also}
+{first}from tellapart import {imports}
+
 found = choose.compare(
     {{
 {_indented(named_ones + deployed)}    }},

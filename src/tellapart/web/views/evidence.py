@@ -8,6 +8,7 @@ import numpy as np
 
 from tellapart import pictures
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit import Verdict
 from tellapart.audit.attack_metrics import Metrics, attacked
 from tellapart.audit.bounds import percent
@@ -102,12 +103,12 @@ def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
         return ()
     entries, rest = ledger.abridged(_LINES)
     rows = [
-        (entry.what, f"{entry.looks:,}", f"{entry.level:.3g}", f"{entry.spent:.3g}")
+        (entry.what, f"{entry.looks:,}", short(entry.level, 3), short(entry.spent, 3))
         for entry in entries
     ]
     if rest is not None:
-        rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", f"{rest.spent:.3g}"))
-    rows.append(("together, at most", "", "", f"{ledger.level:.3g}"))
+        rows.append((f"{rest.kinds:,} more", f"{rest.looks:,}", "", short(rest.spent, 3)))
+    rows.append(("together, at most", "", "", short(ledger.level, 3)))
     head = ("test", "tests", "level of each", "together")
     title = f"Multiple-testing budget (α = {percent(ledger.level)})"
     note = " ".join(f"{what[0].upper()}{what[1:]}." for what in ledger.free)

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from tellapart import _checks, pictures, report, risk
+from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.record import Ink, Spot
 from tellapart.mechanisms.catalogue import parse
@@ -77,16 +78,15 @@ def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
     """The attacker that the numbers are about."""
     tpr = float(curve.tpr(state.fpr))
     height = tpr if state.picture.startswith("roc") else 1 - tpr
-    return Spot(f"this attack, at FPR {state.fpr:g}", state.fpr, height, Ink.FIRST)
+    return Spot(f"this attack, at FPR {short(state.fpr)}", state.fpr, height, Ink.FIRST)
 
 
 def _python(state: ExploreState) -> str:
     return f"""\
+import tellapart as ta
 from tellapart import risk
-from tellapart.mechanisms.catalogue import parse
-from tellapart.mechanisms.subject import curve_of
 
-curve = curve_of(parse({state.mechanism!r}))
+curve = {controls.typed_curve(state.mechanism)}
 for one in risk.summary(curve, prior={state.prior!r}, fpr={state.fpr!r}, delta={state.delta!r}):
     print(one.name, *one.columns)
 print(risk.words(curve, prior={state.prior!r}, fpr={state.fpr!r}))

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from tellapart import _checks, audit, pictures, risk
-from tellapart._numeric.text import Scale, fixed
+from tellapart._numeric.text import Scale, fixed, short
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER
@@ -83,26 +83,25 @@ def allowed(curve: TradeoffCurve) -> PrivacyRegion | MechanismRegion:
 
 def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
     """Where the attack lies, what it needs and, with counts, what they prove."""
-    imports = "from tellapart.curve.region import MechanismRegion"
-    region, fnr = "MechanismRegion(curve_of(claim))", "fnr=1 - attack.tpr"
+    imports = "from tellapart.curve.region import MechanismRegion\n"
+    region, fnr = "MechanismRegion(curve)", "fnr=1 - attack.tpr"
     if isinstance(curve, GuaranteeCurve):
-        imports = "import tellapart as ta"
+        imports = ""
         region = f"ta.PrivacyRegion({curve.claimed_epsilon!r}, {curve.claimed_delta!r})"
         fnr = "tpr=attack.tpr"
     sample = seen.sample
     attack = f"SimpleNamespace(fpr={seen.fpr!r}, tpr={seen.tpr!r})"
     lines = [
         "from types import SimpleNamespace\n" if sample is None else "",
-        imports,
+        "import tellapart as ta",
         f"from tellapart import {'risk' if sample is None else 'audit, risk'}",
-        "from tellapart.mechanisms.catalogue import parse",
-        "from tellapart.mechanisms.subject import curve_of\n",
-        f"claim = parse({claim!r})",
+        imports,
+        f"curve = {controls.typed_curve(claim)}",
         f"attack = {attack if sample is None else f'audit.{sample.counts!r}'}",
         f"for failure in {region}.failures(attack.fpr, {fnr}):",
         "    print(failure)",
         'print("FPR", attack.fpr, "TPR", attack.tpr)',
-        'print("TPR ≤", curve_of(claim).tpr(attack.fpr))',
+        'print("TPR ≤", curve.tpr(attack.fpr))',
         f'print("ε ≥", risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta={delta!r}))',
         *([] if sample is None else _proof(claim, curve, sample, delta)),
     ]
@@ -119,7 +118,7 @@ def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> li
         f"sure = {sample.confidence!r}",
         "evidence = audit.from_counts(attack, confidence=sure)",
         f"print(evidence.epsilon_lower({delta!r}))",
-        f"verdict = audit.judge(claim, evidence{called})",
+        f"verdict = audit.judge(ta.parse({claim!r}), evidence{called})",
         "print(verdict.headline)",
         "print(verdict.finding)",
     ]
@@ -317,13 +316,13 @@ def _numbers(
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     most = fixed(float(curve.tpr(attack.fpr)), True)
     rows = [
-        ("FPR", f"{attack.fpr:.6g}", "share of non-members flagged"),
-        ("TPR", f"{attack.tpr:.6g}", "share of members flagged"),
+        ("FPR", short(attack.fpr), "share of non-members flagged"),
+        ("TPR", short(attack.tpr), "share of members flagged"),
         ("largest TPR allowed", f"≤ {most}", "at this FPR, if the claim is true"),
         (
             "least ε that allows it",
             f"≥ {fixed(needs, False)}",
-            f"of any mechanism, at δ = {delta:g}",
+            f"of any mechanism, at δ = {short(delta)}",
         ),
     ]
     note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
@@ -335,7 +334,10 @@ def _numbers(
 
 def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, str, str]]:
     left, right, low, high = sample.box
-    sure = f"at δ = {delta:g}, by the test of the verdict, {percent(sample.confidence)} confidence"
+    sure = (
+        f"at δ = {short(delta)}, by the test of the verdict, {percent(sample.confidence)} "
+        "confidence"
+    )
     return [
         ("true FPR", f"{fixed(left, False)} to {fixed(right, True)}", _SURE),
         ("true TPR", f"{fixed(low, False)} to {fixed(high, True)}", _SURE),

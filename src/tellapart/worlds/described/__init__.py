@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian, Laplace
@@ -53,9 +54,9 @@ def release_in_words(query: Query, release: Release) -> str:
     """Such as *the sum with Laplace noise of scale 1*."""
     asked = "the sum" if isinstance(query, Sum) else "a weighted sum"
     if isinstance(release, Laplace):
-        return f"{asked} with Laplace noise of scale {release.scale:g}"
+        return f"{asked} with Laplace noise of scale {short(release.scale)}"
     if isinstance(release, Gaussian):
-        return f"{asked} with Gaussian noise of deviation {release.sigma:g}"
+        return f"{asked} with Gaussian noise of deviation {short(release.sigma)}"
     return f"{asked} through a channel with {len(release.outputs or ())} outputs"
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.described.keys import Keys
@@ -217,8 +218,8 @@ class Target:
 
     def __str__(self) -> str:
         name = {"epsilon": "ε", "posterior": "posterior", "f_score": "F-score"}[self.measure]
-        before = "" if self.prior is None else f", prior {self.prior:g}"
-        return f"{name} ≤ {self.value:g}{before}"
+        before = "" if self.prior is None else f", prior {short(self.prior)}"
+        return f"{name} ≤ {short(self.value)}{before}"
 
 
 def query(keys: Keys | None, records: int) -> Query:

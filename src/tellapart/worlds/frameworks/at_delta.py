@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.text import count_in_words
+from tellapart._numeric.text import count_in_words, short
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.frameworks.dp import differential_privacy, group_privacy
@@ -82,7 +82,7 @@ def approximate_pufferfish(
                     worst = Witness(likelier, rest, None, epsilon, known_values(known))
     if worst is None:
         raise nothing_to_tell(records if records is not None else [0])
-    name = f"Pufferfish, δ = {delta:g}"
+    name = f"Pufferfish, δ = {short(delta)}"
     terms_of = terms(theta, known)
     return FrameworkResult(
         name, worst.log_ratio, Side.EXACT, worst, terms_of, False, tuple(skipped)
@@ -100,7 +100,7 @@ def _of_shift(pure: FrameworkResult, release: Release, delta: float) -> Framewor
     witness = pure.witness
     moved = None if witness is None else replace(witness, output=None, log_ratio=epsilon)
     return replace(
-        pure, framework=f"{pure.framework}, δ = {delta:g}", epsilon=epsilon, witness=moved
+        pure, framework=f"{pure.framework}, δ = {short(delta)}", epsilon=epsilon, witness=moved
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart._numeric.text import count_in_words
+from tellapart._numeric.text import count_in_words, short
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.databases import answers_of, noise_ratio, tabled
@@ -105,7 +105,7 @@ def _check_size(table: JointTable, answers: int) -> None:
     if work > _MOST_WORK:
         raise Unsupported(
             f"all that may be known of {table.records} records is {count_in_words(work)} cases, "
-            f"more than {_MOST_WORK:.2g}; {_ROUTE}"
+            f"more than {short(_MOST_WORK, 2)}; {_ROUTE}"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart._shown import Displayed
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
@@ -146,9 +147,9 @@ def _asked(
 ) -> Iterator[FrameworkCall]:
     terms = (model, query, release)
     if delta is not None:
-        yield f"differential privacy, δ = {delta:g}", partial(approximate_dp, *terms, delta)
-        yield f"group privacy, δ = {delta:g}", partial(approximate_group, *terms, delta)
-        yield f"Pufferfish, δ = {delta:g}", partial(approximate_pufferfish, *terms, delta)
+        yield f"differential privacy, δ = {short(delta)}", partial(approximate_dp, *terms, delta)
+        yield f"group privacy, δ = {short(delta)}", partial(approximate_group, *terms, delta)
+        yield f"Pufferfish, δ = {short(delta)}", partial(approximate_pufferfish, *terms, delta)
     yield "differential privacy", partial(differential_privacy, *terms)
     yield "group privacy", partial(group_privacy, *terms)
     if policy is not None:
@@ -195,7 +196,9 @@ def _left_open(believed: Believed, query: Any, release: Release) -> FrameworkRes
         raise Unsupported("what data leave open is bounded for Laplace noise only")
     epsilons = believed.epsilon_bound(release.scale, query)
     sure = (
-        "" if believed.confidence is None else f", with {100 * believed.confidence:g} % confidence"
+        ""
+        if believed.confidence is None
+        else f", with {short(100 * believed.confidence)} % confidence"
     )
     kind = "chain" if isinstance(believed, ChainSet) else "table"
     terms = f"the adversary believes in any {kind} that the data leave open{sure}"

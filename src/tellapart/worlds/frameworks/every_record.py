@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart._numeric.text import count_in_words
+from tellapart._numeric.text import count_in_words, short
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.databases import domains_of
@@ -275,5 +275,5 @@ def check_affordable(model: FiniteModel, query: Any, asked: int, route: str) -> 
     if work > MOST_WORK:
         raise Unsupported(
             f"laws of this sum for {asked} records take {count_in_words(work)} steps, more than "
-            f"{MOST_WORK:.1e}; {route}"
+            f"{short(MOST_WORK, 2)}; {route}"
         )

@@ -21,7 +21,7 @@ from scipy import linalg
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.text import count_in_words
+from tellapart._numeric.text import count_in_words, short
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.worlds.frameworks.databases import answers_of, tabled
@@ -267,7 +267,7 @@ def _reach(model: FiniteModel) -> tuple[float, str]:
         return math.inf, "no bound, as some database is impossible"
     norm, sums = _banded(influence) if chained else _dense(influence)
     if not norm < 1:
-        return math.inf, f"no bound, as influences have the norm {norm:.4g}, not below 1"
+        return math.inf, f"no bound, as influences have the norm {short(norm, 4)}, not below 1"
     return float(sums.max()), ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tellapart import _checks
+from tellapart._numeric.text import related
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.secret_test import Model, Witness
 
@@ -39,7 +40,7 @@ class FrameworkResult:
     unit: str = "log-odds"
 
     def __str__(self) -> str:
-        return f"{self.framework}: ε {self.side.value} {self.epsilon:.6g} ({self.assumptions})"
+        return f"{self.framework}: ε {related(self.side.value, self.epsilon)} ({self.assumptions})"
 
 
 def models_of(models: Model | Sequence[Model]) -> list[Model]:

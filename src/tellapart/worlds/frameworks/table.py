@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellapart import _checks
-from tellapart._numeric.text import fixed
-from tellapart.worlds.frameworks.result import FrameworkResult, Side
+from tellapart._numeric.text import related, short
+from tellapart.worlds.frameworks.result import FrameworkResult
 from tellapart.worlds.models.secrets import Predicate, RecordIn, RecordValue
 from tellapart.worlds.secret_test import Witness
 
@@ -67,7 +67,7 @@ def as_data(rows: Sequence[FrameworkResult]) -> list[dict[str, Any]]:
 def shown(row: FrameworkResult) -> str:
     """The number with its side, rounded to that side, and with its unit where that is not ε's."""
     unit = " nats" if row.unit == "nats" else ""
-    return f"{row.side.value} {fixed(row.epsilon, row.side is not Side.AT_LEAST)}{unit}"
+    return f"{related(row.side.value, row.epsilon)}{unit}"
 
 
 def in_words(witness: Witness) -> str:
@@ -99,7 +99,9 @@ def _in_runs(known: Sequence[tuple[int, float]]) -> str:
         else:
             runs.append([record, record, value])
     said = [
-        f"record {first} = {value:g}" if first == last else f"records {first} to {last} = {value:g}"
+        f"record {first} = {short(value)}"
+        if first == last
+        else f"records {first} to {last} = {short(value)}"
         for first, last, value in runs
     ]
     return " and ".join(_few(tuple(said), 4))
@@ -108,7 +110,7 @@ def _in_runs(known: Sequence[tuple[int, float]]) -> str:
 def statement(secret: Any) -> str:
     """What a secret says, such as *record 3 = 1*."""
     if isinstance(secret, RecordValue):
-        return f"record {secret.record} = {secret.value:g}"
+        return f"record {secret.record} = {short(secret.value)}"
     if isinstance(secret, RecordIn):
         return f"record {secret.record} = {_any_of(secret.values)}"
     if isinstance(secret, Predicate):
@@ -140,7 +142,7 @@ def _told(likelier: Any, other: Any) -> str:
         values = {secret.value for secret in likelier}, {secret.value for secret in other}
         if all(len(distinct) == 1 for distinct in values):
             (high,), (low,) = values
-            return f"{len(likelier)} records all {high:g} against all {low:g}"
+            return f"{len(likelier)} records all {short(high)} against all {short(low)}"
         return f"{len(likelier)} records together"
     if isinstance(likelier, tuple) and isinstance(other, tuple):
         return _moved(likelier, other)
@@ -164,7 +166,7 @@ def _moved(first: tuple[Any, ...], other: tuple[Any, ...]) -> str:
 
 
 def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return short(value) if isinstance(value, float) else str(value)
 
 
 def _groups(likelier: Any, other: Any) -> bool:
@@ -181,14 +183,14 @@ def _few(secrets: tuple[Any, ...], most: int = 3) -> tuple[Any, ...]:
 
 
 def _any_of(values: Sequence[float]) -> str:
-    listed = ", ".join(f"{value:g}" for value in values)
+    listed = ", ".join(short(value) for value in values)
     return listed if len(values) == 1 else f"one of {listed}"
 
 
 def _output(output: Any) -> str:
     if isinstance(output, float) and math.isinf(output):
         return f"{'large' if output > 0 else 'small'} outputs"
-    return f"output {output:.6g}" if isinstance(output, float) else f"output {output}"
+    return f"output {short(output)}" if isinstance(output, float) else f"output {output}"
 
 
 def _witness(witness: Witness) -> dict[str, Any]:

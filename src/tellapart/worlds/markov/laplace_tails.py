@@ -14,6 +14,7 @@ import numpy as np
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.text import short
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.worlds.markov.chain import MarkovChain, occupation
 from tellapart.worlds.markov.marginals import stationary_law
@@ -95,7 +96,8 @@ def _log_perron(matrix: Array) -> Array:
     left = np.ptp(logpoly.total(matrix + vector, axis=1) - vector)
     if not left <= _LEFT:
         raise NotCertified(
-            f"the Perron vector is off by a factor e^{left:.1e}; ask chain_log_mgf for a length"
+            f"the Perron vector is off by a factor e^{short(left, 2)}; ask chain_log_mgf "
+            "for a length"
         )
     return np.asarray(vector)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
-from tellapart._numeric.text import count_in_words
+from tellapart._numeric.text import count_in_words, short
 from tellapart.errors import Unsupported
 
 MOST_WORK = 2**34
@@ -75,7 +75,7 @@ def check_work(states: int, records: int, reach: int, model: str) -> None:
     if work > MOST_WORK:
         raise Unsupported(
             f"the law of this sum takes {count_in_words(work)} steps for this {model}, more than "
-            f"{MOST_WORK:.1e}; use coarser units, fewer records or, for the tails of Laplace "
+            f"{short(MOST_WORK, 2)}; use coarser units, fewer records or, for the tails of Laplace "
             "noise on a chain, chain_log_mgf"
         )
 

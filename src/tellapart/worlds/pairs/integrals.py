@@ -18,6 +18,7 @@ from scipy.special import roots_legendre
 from tellapart import _checks, deadline
 from tellapart._checks import Array
 from tellapart._numeric import logpoly
+from tellapart._numeric.text import short
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.models.laws import FiniteLaw, NormalLaw, VectorLaw
@@ -285,7 +286,8 @@ def _check_span(atoms: Array) -> None:
     """Places so many units of noise apart leave too few digits for what is between them."""
     if (span := float(atoms[-1] - atoms[0])) > _MOST_SPAN:
         raise Unsupported(
-            f"answers lie {span:.1e} times the noise apart, more than {_MOST_SPAN:.1e}: an average "
+            f"answers lie {short(span, 2)} times the noise apart, more than "
+            f"{short(_MOST_SPAN, 2)}: an average "
             "over outputs has too few digits. With so little noise whoever sees an output knows "
             "the answer: use a larger scale"
         )
@@ -296,8 +298,8 @@ def _check_work(work: float) -> None:
     deadline.check_memory(_ARRAYS * work)
     if work > _MOST_WORK:
         raise Unsupported(
-            f"an average over outputs takes {work:.1e} terms here, more than {_MOST_WORK:.1e}; "
-            "use coarser units or a smaller order"
+            f"an average over outputs takes {short(work, 2)} terms here, more than "
+            f"{short(_MOST_WORK, 2)}; use coarser units or a smaller order"
         )
 
 

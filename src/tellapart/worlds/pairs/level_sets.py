@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
 
@@ -44,8 +45,8 @@ def in_noise(values: Array, deviation: float, most: float = 1e307) -> Array:
         atoms = values / deviation
     if np.abs(atoms).max() > most:
         raise NotCertified(
-            f"noise of {deviation:g} is too small beside answers as large as "
-            f"{np.abs(values).max():g} for rates in doubles; it hides next to nothing"
+            f"noise of {short(deviation)} is too small beside answers as large as "
+            f"{short(np.abs(values).max())} for rates in doubles; it hides next to nothing"
         )
     return np.asarray(atoms)
 

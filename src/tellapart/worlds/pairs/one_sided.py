@@ -23,6 +23,7 @@ from scipy.special import log_ndtr
 from tellapart import _checks
 from tellapart._checks import Array, shaped
 from tellapart._numeric import solve
+from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends, randomised
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
@@ -154,7 +155,7 @@ class OneSided:
         with np.errstate(all="ignore"):
             far, near = h0.distances / scale, h1.distances / scale
         if not max(far.max(), near.max()) <= _FURTHEST:
-            rule = f"not be {_FURTHEST:g} times smaller than what it hides"
+            rule = f"not be {short(_FURTHEST)} times smaller than what it hides"
             _checks.refuse("noise", rule, self.noise)
         if not (far.any() or near.any()):
             return nothing()

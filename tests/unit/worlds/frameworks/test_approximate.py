@@ -65,7 +65,7 @@ def test_neighbours_are_told_apart_as_their_shift_is():
 def test_normal_noise_is_asked_at_the_usual_delta():
     chain = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=3)
     named = {one.framework for one in compare_frameworks(chain, Sum(), ta.Gaussian(1)).rows}
-    assert {"differential privacy, δ = 1e-05", "Pufferfish, δ = 1e-05"} <= named
+    assert {"differential privacy, δ = 1e-5", "Pufferfish, δ = 1e-5"} <= named
     asked = compare_frameworks(chain, Sum(), ta.Laplace(1), delta=0.1).rows
     assert asked[0].framework == "differential privacy, δ = 0.1"
 

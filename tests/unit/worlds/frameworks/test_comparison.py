@@ -222,10 +222,10 @@ def test_numbers_are_rounded_to_their_side():
             [FrameworkResult("x", 1.00001, side, None, "", True, unit=unit)]
         ).splitlines()[1]
 
-    assert row(Side.EXACT).split()[1:4] == ["=", "1.0001", "yes"]
+    assert row(Side.EXACT).split()[1:4] == ["≈", "1.0000", "yes"]
     assert row(Side.AT_MOST).split()[1:3] == ["≤", "1.0001"]
     assert row(Side.AT_LEAST).split()[1:3] == ["≥", "1.0000"]
-    assert row(Side.EXACT, "nats").split()[1:4] == ["=", "1.0001", "nats"]
+    assert row(Side.EXACT, "nats").split()[1:4] == ["≈", "1.0000", "nats"]
 
 
 def test_a_page_must_have_some_width():

@@ -335,16 +335,16 @@ IMPOSSIBLE = {
 TOO_LARGE = {
     "databases": (
         lambda: differential_privacy(FAR, Sum(), Channel({0: [1.0]})),
-        r"1\.1e\+301 databases are too many to list",
+        r"1\.1e301 databases are too many to list",
     ),
     "function": (lambda: differential_privacy(FAR, max, ONE), "databases are too many to list"),
     "function of very many": (
         lambda: differential_privacy(VERY_FAR, max, ONE),
-        r"2\.0e\+3010 databases are too many to list",
+        r"2\.0e3010 databases are too many to list",
     ),
     "support of very many": (
         lambda: dependent(VERY_FAR, Sum(), ONE, reading="support"),
-        r"2\.0e\+3010 databases are too many to list",
+        r"2\.0e3010 databases are too many to list",
     ),
     "support": (
         lambda: dependent(FAR, Sum(), ONE, reading="support"),
@@ -360,7 +360,7 @@ TOO_LARGE = {
     ),
     "knowledge of a table": (
         lambda: bayesian(JointTable([[0, 1]] * 15, np.full([2] * 15, 2.0**-15)), Sum(), ONE),
-        "all that may be known of 15 records is 2.3e.08 cases",
+        "all that may be known of 15 records is 2.3e8 cases",
     ),
     "groups": (
         lambda: group_privacy(

@@ -150,7 +150,7 @@ def test_many_records_that_are_alike_cost_one():
 
 
 def test_one_record_of_a_long_chain_is_asked_by_name():
-    with pytest.raises(ta.Unsupported, match=r"4\.0e\+09 steps.* name one by record="):
+    with pytest.raises(ta.Unsupported, match=r"4\.0e9 steps.* name one by record="):
         mutual_information(THOUSAND, Sum(), ONE, "record")
     middle = mutual_information(THOUSAND, Sum(), ONE, "record", record=500).epsilon
     short = MarkovChain.stationary(STAYING, 1)
@@ -178,7 +178,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_endless_chains_are_refused_with_their_size(case):
-    with pytest.raises(ta.Unsupported, match=r"1\.0e\+07|e\+3010299|4\.0e\+07") as caught:
+    with pytest.raises(ta.Unsupported, match=r"1\.0e7|e3010299|4\.0e7") as caught:
         REFUSED[case]()
     assert "ask" in str(caught.value)
 

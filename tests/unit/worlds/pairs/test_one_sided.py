@@ -89,7 +89,7 @@ BAD = [
     ),
     (
         lambda: ask(ta.Laplace(1e-300), high=1e20).curve(),
-        "noise must not be 1e+150 times smaller than what it hides, got Laplace(scale=1e-300)",
+        "noise must not be 1e150 times smaller than what it hides, got Laplace(scale=1e-300)",
     ),
     (lambda: OneSidedLaplace(np.array([-1.0]), np.ones(1)), "absent must be at least 0, got -1.0"),
     (

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 
 # What every list of categories ends with: what was not seen when it was made.
 UNSEEN = "is something not seen before"
@@ -82,7 +83,7 @@ class Column:
     def equal(self, value: float) -> str:
         """That the number is this one, or the category the one of this code."""
         if not self.is_category:
-            return f"{self.name} is {value:.17g}"
+            return f"{self.name} is {short(value, 17)}"
         word, place = _checks.shortened(self.words[int(value)]), _place(self.path)
         # What is not said of a value is said of the call: it raises, hangs, ends its process.
         return f"{place} {word}" if word.startswith("is ") else f"the call {word}"
