@@ -14,8 +14,9 @@ COHORT = Path(__file__).parents[2] / "examples" / "decisions" / "cohort.toml"
 
 
 def open_file(screen, path):
-    screen.page.set_input_files("input[type=file]", path)
-    screen.page.wait_for_selector('h3:has-text("Limits: an insurer")')
+    asked = screen.page.evaluate("document.documentElement.dataset.asked")
+    screen.page.set_input_files("input[type=file]", path)  # which is read a moment later
+    screen.page.wait_for_function(f"document.documentElement.dataset.asked !== '{asked}'")
     return screen.settle()
 
 

@@ -22,6 +22,8 @@ from tellapart.risk.catalogue import limited
 
 # Sensitivity analysis: at the choice, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Schemes whose sampling rates are 1 over a whole number: too few to search among.
+_WHOLE_EPOCHS = ("random-allocation", "shuffled")
 _UNASKED = "certified curves take longer, and were not asked for"
 
 
@@ -56,6 +58,12 @@ def chosen(
     if family.parameter == "data_size":
         raise Unsupported(
             "cannot solve for data_size: ε also depends on the sampling rate it sets; fix data_size"
+        )
+    scheme = family.fixed.get("scheme")
+    if family.parameter in ("sampling_rate", "batch_size") and scheme in _WHOLE_EPOCHS:
+        raise Unsupported(
+            f"cannot solve for {family.parameter}: with scheme {scheme} an epoch is a whole number "
+            "of steps, 1/sampling_rate; fix it, and solve for noise_multiplier or steps"
         )
     search = least if family.grows_private else largest
     choice = search(family.make, limits, whole=family.whole)
