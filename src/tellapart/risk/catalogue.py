@@ -584,13 +584,6 @@ class Reading(NamedTuple):
         return related(self.relation, self.value)
 
     @property
-    def rounds_up(self) -> bool:
-        """Which way is conservative: up for a risk, down for an error or what an attack shows."""
-        known = MEASURES.get(self.key)
-        grows = self.value >= self.baseline if known is None else not known.smaller_is_worse
-        return SIDES.get(self.relation, grows)
-
-    @property
     def gain(self) -> float:
         """How much better an attacker does with the output than without it."""
         gain = abs(self.value - self.baseline)

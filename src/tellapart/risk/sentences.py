@@ -119,7 +119,8 @@ def counted(
         return None
     people = 1_000
     least = min((x for x in (reading.baseline, reading.gain) if x > 0), default=1.0)
-    up, words = reading.rounds_up, measure.counted
+    words = measure.counted
+    up = {"≤": True, "≥": False}.get(reading.relation, not measure.smaller_is_worse)
     side = "at most" if up else "at least"
     while people < _MOST_PEOPLE and (
         people * least < 1 - 1e-9 or _looks_broken(people, reading.value, bound, up)
