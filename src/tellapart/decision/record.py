@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
@@ -241,11 +242,15 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self) -> Answer:
-        """The noise that keeps every limit, the binding one, and what each would ask alone."""
+    def answer(self, folder: str | PathLike[str] | None = None) -> Answer:
+        """The noise that keeps every limit, the binding one, and what each would ask alone.
+
+        Files of evidence are read from ``folder``, that of the decision file; without it they are
+        not, and no check of the answer stands.
+        """
         from tellapart.decision.solving import answer
 
-        return answer(self)
+        return answer(self, folder)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""
