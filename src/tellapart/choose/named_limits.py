@@ -22,6 +22,8 @@ from tellapart.risk.catalogue import limited
 
 # Sensitivity analysis: at the choice, and at less and more.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Schemes whose sampling rates are 1 over a whole number: too few to search among.
+_WHOLE_EPOCHS = ("random-allocation", "shuffled")
 _UNASKED = "certified curves take longer, and were not asked for"
 
 
@@ -56,6 +58,12 @@ def chosen(
     if family.parameter == "data_size":
         raise Unsupported(
             "cannot solve for data_size: ε also depends on the sampling rate it sets; fix data_size"
+        )
+    scheme = family.fixed.get("scheme")
+    if family.parameter in ("sampling_rate", "batch_size") and scheme in _WHOLE_EPOCHS:
+        raise Unsupported(
+            f"cannot solve for {family.parameter}: with scheme {scheme} an epoch is a whole number "
+            "of steps, 1/sampling_rate; fix it, and solve for noise_multiplier or steps"
         )
     search = least if family.grows_private else largest
     choice = search(family.make, limits, whole=family.whole)
@@ -175,9 +183,18 @@ def limit_cells(choice: Choice, subject: Subject) -> list[tuple[str, str, str, s
     return [("limit", "without the output", "with it", ""), *rows]
 
 
-def cost(family: NamedFamily, limits: Sequence[Limit], values: Sequence[float]) -> Frontier:
-    """The frontier at those values that the family has, and has an answer for."""
-    measures = {limit.name: limit.value for limit in limits}
+def cost(
+    family: NamedFamily,
+    limits: Sequence[Limit],
+    values: Sequence[float],
+    names: Sequence[str] | None = None,
+) -> Frontier:
+    """The frontier at those values that the family has, and has an answer for.
+
+    ``names`` tell limits apart that are on the same risk, by different attackers.
+    """
+    called = [limit.name for limit in limits] if names is None else names
+    measures = {name: limit.value for name, limit in zip(called, limits, strict=True)}
     frontiers: dict[float, Frontier] = {}
     for value in values:
         with suppress(InvalidArgument, NotCertified):

@@ -150,7 +150,7 @@ def _begin(file: Path, output: Output) -> int:
 
 def _answered(file: Path, record: decisions.Decision) -> Answer:
     try:
-        return record.answer(file.parent)
+        return record.answer(folder=file.parent)
     except TellapartError as error:
         raise type(error)(f"{file}: {error}") from error
 

@@ -26,7 +26,7 @@ def checked(answer: Answer, today: date) -> Check:
     blocking = tuple(each for each in questions(answer.decision, answer) if each.blocks)
     unread = []
     if answer.decision.evidence and answer.evidence is None:
-        unread = ["the evidence was not read: say its folder, as decision.answer(folder)"]
+        unread = ['the evidence was not read: say its folder, as answer(folder=".")']
     return Check(
         kept=False if broken else None if doubtful or answer.unjudged else True,
         overdue=bool(overdue),

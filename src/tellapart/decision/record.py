@@ -242,15 +242,15 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self, folder: str | PathLike[str] | None = None) -> Answer:
+    def answer(self, certify: bool = True, folder: str | PathLike[str] | None = None) -> Answer:
         """The noise that keeps every limit, the binding one, and what each would ask alone.
 
-        Files of evidence are read from ``folder``, that of the decision file; without it they are
-        not, and no check of the answer stands.
+        A composition that is not to be certified is answered sooner, and says so. Files of evidence
+        are read from ``folder``, that of the decision file; unread, no check of the answer stands.
         """
         from tellapart.decision.solving import answer
 
-        return answer(self, folder)
+        return answer(self, certify, folder)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""

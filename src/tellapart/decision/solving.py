@@ -281,16 +281,15 @@ def in_words(limit: Limit) -> str:
     return f"{limit.label} {'≥' if limit.least else '≤'} {short(limit.bound)}"
 
 
-def answer(decision: Decision, folder: str | PathLike[str] | None = None) -> Answer:
-    """The least private value that keeps every limit, each for its own attacker.
-
-    Files of evidence are read from ``folder``; without it, none is.
-    """
+def answer(
+    decision: Decision, certify: bool = True, folder: str | PathLike[str] | None = None
+) -> Answer:
+    """The least private value that keeps every limit, each for its own attacker."""
     unread = decision.evidence and folder is None
     evidence = None if unread else results(decision, folder or ".")
     privacy, limits = decision.privacy, decision.asked()
     family = faced(decision.family(), privacy.relation, privacy.group)
-    choice, doubt = _chosen(decision, family, limits)
+    choice, doubt = _chosen(decision, family, limits, certify)
     value = choice.short
     subject = family.make(value)
     curve = curve_of(subject)
@@ -383,10 +382,12 @@ def judged(limits: Sequence[Limit], curve: TradeoffCurve) -> bool | None:
 # -- the choice, and why there is none ------------------------------------------------------
 
 
-def _chosen(decision: Decision, family: NamedFamily, limits: Sequence[Limit]) -> tuple[Choice, str]:
+def _chosen(
+    decision: Decision, family: NamedFamily, limits: Sequence[Limit], certify: bool
+) -> tuple[Choice, str]:
     with naming("mechanism", decision.mechanism.fixed):
         try:
-            choice, doubt = chosen(family, limits)
+            choice, doubt = chosen(family, limits, certify)
         except (Infeasible, NotCertified) as refusal:
             raise _clash(decision, family, limits, refusal) from refusal
     if unbound(choice):

@@ -87,7 +87,7 @@ def dp_sgd(
     if truncated:
         largest = _checks.whole(1, largest_batch=largest_batch)
         if largest < plan.rate * plan.size * (1 - 1e-12):
-            rule = f"be at least the expected batch of {plan.rate * plan.size:g} records"
+            rule = f"be at least the expected batch of {short(plan.rate * plan.size)} records"
             _checks.refuse("largest_batch", rule, largest_batch)
         return TruncatedPoisson(step, plan.rate, largest, plan.size).repeated(plan.steps)
     if scheme is Sampling.SHUFFLED and epochs is not None:

@@ -173,7 +173,9 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     side = "≥" if limit.asked.least else "≤"
     accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
     sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
-    if count is not None:
+    if count is None:  # such as an ε: the advantage is that of anybody, in people
+        sentence += f" {_advantage(answer, limit.attacker)}"
+    else:
         sentence = count.sentence
         most = short(count.out_of * limit.asked.bound, 4)
         accepted = f"{'at least' if limit.asked.least else 'at most'} {most} of {count.out_of:,}"
@@ -190,6 +192,17 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
         sentence,
         accepted,
     )
+
+
+def _advantage(answer: Answer, attacker: str) -> str:
+    reading = _reading_of(answer, attacker, "advantage")
+    count = None if reading is None else _counted(answer, attacker, reading)
+    return "" if count is None else count.sentence
+
+
+def _reading_of(answer: Answer, attacker: str, key: str) -> Reading | None:
+    (part,) = (each for each in answer.attackers if each.attacker.name == attacker)
+    return next((reading for reading in part.readings if reading.key == key), None)
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:

@@ -170,13 +170,15 @@ class LimitRange:
 class Counted:
     """A risk as a count: of so many such people or attempts, so many are this (``one``, ``many``).
 
-    ``where`` is what else must be said for the count to have a meaning.
+    ``where`` is what else must be said for the count to have a meaning, and ``dot`` what one of
+    them is in a picture, where that is not the same.
     """
 
     of: str
     one: str
     many: str
     where: str = ""
+    dot: str = ""
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,7 @@ MEASURES: dict[str, Measure] = {
                 "people in the data",
                 "more is flagged than of as many people who are not in it",
                 "more are flagged than of as many people who are not in it",
+                dot="is flagged beyond as many as are flagged among people who are not in it",
             ),
         ),
         Measure(

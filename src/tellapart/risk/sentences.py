@@ -116,7 +116,7 @@ def counted(
     shares[PREDICATE_WEIGHT.key] = short(about.get(PREDICATE_WEIGHT.key, 0), 3)
     where = f" ({words.where.format(**shares)})" if words.where else ""
     of = words.of.format(**shares)
-    caption = f"Each dot is one of {people:,} {of}; a filled one {words.one}{where}."
+    caption = f"Each dot is one of {people:,} {of}; a filled one {words.dot or words.one}{where}."
     sentence = (
         f"Of {people:,} {of}, {'at most' if up else 'at least'} "
         f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "

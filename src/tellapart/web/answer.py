@@ -34,6 +34,15 @@ class Words:
 
 
 @dataclass(frozen=True)
+class TextFile:
+    """A text to save under a name, and what to do with it."""
+
+    name: str
+    text: str
+    use: str
+
+
+@dataclass(frozen=True)
 class Answer:
     """Everything a view shows beside its controls."""
 
@@ -44,4 +53,5 @@ class Answer:
     parts: tuple[Table | Words, ...] = ()
     python: str = ""
     command: str = ""
+    files: tuple[TextFile, ...] = ()
     reports: bool = False  # whether a report of this can be had

@@ -15,7 +15,7 @@ from dash.exceptions import DashException, PreventUpdate
 from tellapart.drawing.record import Mark
 from tellapart.errors import LimitReached
 from tellapart.web import gate, limits, questions
-from tellapart.web.answer import Answer, Table, Words
+from tellapart.web.answer import Answer, Table, TextFile, Words
 from tellapart.web.questions import Malformed, PageQuestion
 from tellapart.web.views import VIEWS
 from tellapart.web.workers import Crashed, Superseded, WorkerPool
@@ -218,6 +218,7 @@ def rendered(given: Answer, number: int = 0) -> list[Any]:
     parts += [_part(part) for part in given.parts]
     codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
     blocks = [_code(label, text) for label, text in codes if text]
+    blocks += [_file(each) for each in given.files]
     if given.reports:
         blocks.append(html.Button("Download a privacy report", id="report-button", type="button"))
     if blocks:
@@ -265,6 +266,21 @@ def _code(label: str, text: str) -> html.Details:
             html.Summary(label),
             html.Button(label, type="button", **{"data-copies": text}),
             html.Pre(html.Code(text), tabIndex="0"),
+        ]
+    )
+
+
+def _file(file: TextFile) -> html.Details:
+    return html.Details(
+        [
+            html.Summary(f"Save as {file.name}"),
+            html.Button(
+                f"Save as {file.name}",
+                type="button",
+                **{"data-saves": file.text, "data-name": file.name},
+            ),
+            html.P(file.use),
+            html.Pre(html.Code(file.text), tabIndex="0"),
         ]
     )
 

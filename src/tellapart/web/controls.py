@@ -95,6 +95,7 @@ class File:
     largest: int  # bytes
     help: str = ""
     instead_of: str = ""  # the tick that a file takes off
+    once: bool = False  # whether it sets the page, and is not asked for again
     kind: str = made(default="file", init=False)
 
 

@@ -155,7 +155,7 @@ def answer(question: PageQuestion) -> PageUpdate:
     try:
         if question.from_url:
             _known_alone(view, question.values)
-        state = view.read(question.values, question.changed)
+        state = _state(view, question)
         controls = view.controls(state)
         with within(limits.LONGEST, limits.LARGEST_ARRAY):
             reply = view.answer(state, *_dropped(view, question))
@@ -202,7 +202,7 @@ def report(question: PageQuestion) -> tuple[str, str]:
     if view.report is None:
         return "", "this view has none"
     try:
-        state = view.read(question.values, question.changed)
+        state = _state(view, question)
         with within(limits.LONGEST, limits.LARGEST_ARRAY):
             return page(view.report(state, *_dropped(view, question))), ""
     except TellapartError as error:
@@ -224,20 +224,28 @@ def _known_alone(view: View[Any], values: Mapping[str, Any]) -> None:
 
 def _controls_left(view: View[Any], question: PageQuestion) -> Sequence[Control] | None:
     try:
-        return view.controls(view.read(question.values, question.changed))
+        return view.controls(_state(view, question))
     except TellapartError:
         return view.controls(view.state()) if question.from_url else None
+
+
+def _state(view: View[Any], question: PageQuestion) -> Any:
+    """What is asked about: the values that came along, or those of a file that sets them."""
+    if question.file is not None and view.load is not None:
+        return view.read(view.load(_opened(question.file)))
+    return view.read(question.values, question.changed)
 
 
 def _dropped(view: View[Any], question: PageQuestion) -> tuple[Dropped | None, ...]:
     """The file that came along, for a view that takes one."""
     if not view.takes_file:
         return ()
-    sent = question.file
-    if sent is None:
-        return (None,)
+    return (None if question.file is None else _opened(question.file),)
+
+
+def _opened(sent: Sent) -> Dropped:
     try:
         content = base64.b64decode(sent.content.partition(",")[2], validate=True)
     except ValueError:  # no base64, or not even ASCII
         return _checks.refuse("file", "arrive as it was sent: drop it again", sent.name[:80])
-    return (Dropped(sent.name, content),)
+    return Dropped(sent.name, content)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, NewType, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, unsaid
 
@@ -35,7 +36,8 @@ class View(Generic[State]):
 
     ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
     ``settle`` makes values agree that depend on each other, given which of them changed. A view
-    that ``takes_file`` is given what was dropped, or None, beside its state.
+    that ``takes_file`` is given what was dropped, or None, beside its state; one that can ``load``
+    a file has values from it, and forgets it.
     """
 
     path: str
@@ -45,9 +47,10 @@ class View(Generic[State]):
     state: type[State]
     controls: Callable[[State], Sequence[Control]]
     answer: Callable[..., Answer]
-    report: Callable[..., Report] | None = None
+    report: Callable[..., Report | DecisionDocument] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
+    load: Callable[[Dropped], Mapping[str, Any]] | None = None
     settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
 
     def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
@@ -66,6 +69,9 @@ class View(Generic[State]):
 
 # Nobody types more into a field than this; a URL that does is no view of ours.
 _LONGEST = 2_000
+# A text that a page packs, and that may be longer than what people type.
+Packed = NewType("Packed", str)
+_LONGEST_PACKED = 40_000
 
 
 def from_query(query: str) -> dict[str, str]:
@@ -111,12 +117,12 @@ def _text(value: Any) -> str:
 
 def _value(name: str, given: Any, wanted: Any) -> Any:
     if isinstance(given, str):
-        _typed(name, given)
+        _typed(name, given, _LONGEST_PACKED if wanted is Packed else _LONGEST)
     if wanted is bool:
         if given not in (True, False, "yes", "no"):
             _checks.refuse(name, "be yes or no", given)
         return given is True or given == "yes"
-    if wanted is str:
+    if wanted in (str, Packed):
         return str(given)
     if wanted in (int, float):
         return _number(name, given, whole=wanted is int)
@@ -125,9 +131,9 @@ def _value(name: str, given: Any, wanted: Any) -> Any:
     return tuple(line for line in str(given).split("\n") if line)
 
 
-def _typed(name: str, given: str) -> None:
-    if len(given) > _LONGEST:
-        _checks.refuse(name, f"have at most {_LONGEST:,} letters", f"{given[:40]}…")
+def _typed(name: str, given: str, longest: int) -> None:
+    if len(given) > longest:
+        _checks.refuse(name, f"have at most {longest:,} letters", f"{given[:40]}…")
     try:
         given.encode()
     except UnicodeEncodeError:  # half of a letter, which no URL can hold

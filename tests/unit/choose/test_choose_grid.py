@@ -128,6 +128,14 @@ def test_the_size_of_the_data_is_not_solved_for():
     assert time.process_time() - start < 0.1
 
 
+@pytest.mark.parametrize("scheme", ["random-allocation", "shuffled"])
+def test_rates_of_whole_epochs_are_not_solved_for(scheme):
+    family = named_family("dpsgd:noise_multiplier=1,steps=100", "sampling_rate", scheme=scheme)
+    message = f"^cannot solve for sampling_rate: with scheme {scheme} an epoch is a whole number"
+    with pytest.raises(ta.Unsupported, match=message):
+        named_limits.chosen(family, [BUDGET])
+
+
 @pytest.mark.parametrize(
     "tree",
     [

@@ -290,9 +290,7 @@ def test_evidence_that_nobody_read_is_no_green_light():
     record = replace(FIRST, evidence=(EvidenceFile("audit.json"),))
     check = record.answer().check(TODAY)
     assert (check.kept, check.stands) == (True, None)
-    assert check.undecided == (
-        "the evidence was not read: say its folder, as decision.answer(folder)",
-    )
+    assert check.undecided == ('the evidence was not read: say its folder, as answer(folder=".")',)
 
 
 def test_a_batch_that_is_chosen_is_that_of_the_gradient():

@@ -73,6 +73,14 @@ def test_the_first_page_answers_the_four_questions(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_no_word_of_the_trade_is_left_unexplained(case):
+    words = first_page(report.page(document(case))).partition("For engineers")[0]
+    assert ("flag" in words) == ("To flag a person is to say" in words)
+    for term in ("TPR", "FPR", "PPV", "membership advantage", "ε", "δ", "None", "nan"):
+        assert term not in words, term
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_the_picture_is_the_binding_limit_without_and_with_the_release(case):
     told = document(case)
     page = report.page(told)
@@ -114,7 +122,8 @@ def test_counts_never_make_an_attack_look_weaker(key, mechanism):
 def test_a_risk_that_is_no_share_has_no_count_and_another_is_drawn():
     limits = (replace(FIRST.limits[0], risk="epsilon", at_most=1.0),)
     told = report.of_decision(replace(FIRST, limits=limits))
-    assert told.limits[0].sentence == "ε at δ = 6.94444e-09: ≈ 1.0000; without the release, 0."
+    said = "ε at δ = 6.94444e-09: ≈ 1.0000; without the release, 0. Of 1,000 people in the data, "
+    assert told.limits[0].sentence.startswith(said)
     assert "more are flagged" in report.page(told) or "more is flagged" in report.page(told)
     assert told.picture.without == 0
 

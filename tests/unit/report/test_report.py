@@ -478,8 +478,9 @@ def test_without_its_extra_it_says_what_to_install(name):
     assert (done.stdout, done.stderr) == ("reports need: pip install 'tellapart[report]'\n", "")
 
 
-def test_the_template_is_part_of_the_package():
-    assert files("tellapart.report").joinpath("template.html").is_file()
+@pytest.mark.parametrize("file", ["template.html", "decision.html", "style.css"])
+def test_the_templates_are_part_of_the_package(file):
+    assert files("tellapart.report").joinpath(file).is_file()
 
 
 @pytest.mark.parametrize("name", sorted({*report.__all__} - {"DESIGNS", "QUESTIONS"}))

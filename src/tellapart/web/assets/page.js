@@ -4,7 +4,7 @@
   const PATIENCE = 3000; // after so many ms without an answer the next question takes its place
   const WINDOW = `${Date.now()}-${Math.random()}`; // whose questions these are
   const REST = 120; // ms without a change, after which the URL is set
-  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null, later: {} };
+  const page = { address: null, keeping: null, view: "/", values: {}, shape: null, number: 0, busy: null, waiting: null, told: null, made: [], file: null, once: null, later: {} };
   const find = (id) => document.getElementById(id);
   const set = (id, props) => window.dash_clientside.set_props(id, props);
 
@@ -38,6 +38,7 @@
     page.later = {};
     next();
     set("asked", { data: { view: page.view, values: { ...page.values }, changed, number: page.number, file: file(), window: WINDOW } });
+    page.once = null;
   }
 
   function free() {
@@ -52,6 +53,7 @@
     page.waiting = null;
     page.later = {};
     page.address = null;
+    page.once = null;
     find("picture").style.minHeight = "";
     clearTimeout(page.busy);
     next();
@@ -63,8 +65,10 @@
     ask(field, named);
   }
 
-  // A file stays in this window, and goes along only where a view reads it.
+  // A file stays in this window, and goes along only where a view reads it; one that sets the page
+  // goes along once.
   function file() {
+    if (page.once) return page.once;
     const link = [...document.querySelectorAll("nav a[data-view]")].find((one) => one.dataset.view === page.view);
     return link && link.dataset.file === "yes" ? page.file : null;
   }
@@ -212,19 +216,28 @@
       const input = element("input", { type: "file", id, accept: one.accept });
       const said = element("p", { className: "said", role: "status" });
       const tellFile = () => {
+        if (one.once) return;
         said.textContent = page.file ? `${page.file.name}, ${page.file.size.toLocaleString("en")} bytes` : "";
       };
       tellFile();
       const take = (file) => {
         if (!file) return;
         if (file.size > one.largest) {
-          const still = page.file ? ` What is shown is still of ${page.file.name}.` : "";
+          const still = page.file && !one.once ? ` What is shown is still of ${page.file.name}.` : "";
           said.textContent = `${file.name} has ${file.size.toLocaleString("en")} bytes, more than the ${one.largest.toLocaleString("en")} this page takes: use the command line.${still}`;
           return;
         }
         const reader = new FileReader();
         reader.addEventListener("load", () => {
-          page.file = { name: file.name, size: file.size, content: reader.result };
+          const held = { name: file.name, size: file.size, content: reader.result };
+          if (one.once) {
+            page.once = held;
+            said.textContent = file.name;
+            input.value = ""; // so that the same file, changed, can be picked again
+            ask(one.field, true);
+            return;
+          }
+          page.file = held;
           if (one.instead_of) page.values[one.instead_of] = false;
           tellFile();
           ask(one.field);
@@ -373,6 +386,12 @@
         () => { copier.textContent = "Copied"; },
         () => { copier.textContent = "Select and copy it below"; },
       ).then(() => setTimeout(() => { copier.textContent = label; }, 1500));
+    }
+    const saver = event.target.closest("button[data-saves]");
+    if (saver) {
+      const address = URL.createObjectURL(new Blob([saver.dataset.saves], { type: "application/toml" }));
+      element("a", { href: address, download: saver.dataset.name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
     }
     if (event.target.closest("#report-button")) set("wanted", { data: Date.now() });
   });

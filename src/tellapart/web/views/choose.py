@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, make_dataclass, replace
+from dataclasses import dataclass, fields, make_dataclass, replace
+from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks, pictures, risk
+from tellapart import report as reporting
 from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
@@ -17,32 +19,46 @@ from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.decision import Decision
+from tellapart.decision.solving import Answer as Solved
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
-from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily
 from tellapart.mechanisms.subject import curve_of
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
-from tellapart.web import controls
+from tellapart.web import controls, record
 from tellapart.web.answer import Answer, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
     Dial,
+    Select,
     Tick,
     at_delta_option,
     told_at,
 )
-from tellapart.web.view import View
+from tellapart.web.view import Dropped, Packed, View, read_state
+from tellapart.web.views import decided
+
+_NO_RECORD = Packed("")
 
 
 @dataclass(frozen=True)
 class _ChooseFields:
-    """A mechanism, of each limit whether it is on and where it lies, and the attacker."""
+    """A mechanism, of each limit whether it is on and where it lies, and the attacker.
+
+    With a ``record``, a whole decision, all of these are in it, and ``who`` of its attackers is
+    shown in the controls.
+    """
 
     mechanism: str = "laplace:sensitivity=1"
     parameter: str = ""  # the one that is chosen usually
     at_delta: float = DELTA.default
     certified: bool = False
     picture: str = "cost"
+    record: Packed = _NO_RECORD
+    who: int = 1
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -84,6 +100,66 @@ else:  # with fields for each limit, of which the first is on, and for each argu
         frozen=True,
         namespace={"__doc__": _ChooseFields.__doc__, "__module__": __name__},
     )
+
+
+# Beside a record, a state has these; all else is in the record.
+_BESIDE = ("record", "who", "certified", "picture")
+
+
+def begun(state: ChooseState) -> Decision:
+    """The record of what is set, with TODO for all that these controls do not ask."""
+    family = controls.family(state.mechanism, state.parameter)
+    return record.begun(
+        state.mechanism, family.parameter, state.bounds, state.attacker, state.attacker[DELTA.key]
+    )
+
+
+def decision_of(state: ChooseState) -> Decision:
+    """The decision that a state describes: what `tellapart decide` reads from a file."""
+    return record.unpacked(state.record) if state.record else begun(state)
+
+
+def _settled(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
+    """Values in which a record, where there is one, has all that was set on the page."""
+    settled = controls.settle_family(values, changed)
+    if settled.get("record"):
+        return _in_record(settled, changed)
+    first = record.unsaid_texts()
+    said = {path: settled[path] for path in first if settled.get(path, first[path]) != first[path]}
+    if not said and settled.get("who") != decided.NEW:
+        return settled
+    made = record.edited(begun(read_state(ChooseState, {**settled, "who": 1})), said)
+    return _in_record({**settled, "record": record.packed(made)}, "record")
+
+
+def _in_record(settled: dict[str, Any], changed: str | None) -> dict[str, Any]:
+    before = record.unpacked(str(settled["record"]))
+    if changed is None:
+        named = [each.name for each in fields(ChooseState)]
+        twice = [key for key in settled if key in named and key not in _BESIDE]
+        if twice:
+            rule = "name a record alone, which says all of this, or none"
+            _checks.refuse("the address", rule, ", ".join(twice))
+    after = before if changed in (None, "record") else record.edited(before, settled)
+    who = settled.get("who", 1)
+    if who == decided.NEW:
+        after = record.with_attacker(after)
+        who = len(after.attackers)
+    beside = {key: settled[key] for key in _BESIDE if key in settled}
+    packed = settled["record"] if after == before else record.packed(after)
+    return {**beside, "record": packed, "who": who}
+
+
+def _shown(state: ChooseState, given: Decision) -> int:
+    """The attacker whose controls are shown."""
+    if not 1 <= state.who <= len(given.attackers):
+        _checks.refuse("who", f"be an attacker, from 1 to {len(given.attackers)}", state.who)
+    return state.who
+
+
+def _load(dropped: Dropped) -> dict[str, Any]:
+    """What a decision file sets."""
+    return {"record": record.packed(record.loaded(dropped.name, dropped.content))}
 
 
 def command_of(state: ChooseState, family: NamedFamily) -> str:
@@ -153,7 +229,9 @@ def shares(limit: Limit, value: float) -> float:
     return value / limit.bound if limit.bound > 0 else float("inf")
 
 
-def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing | None:
+def costs(
+    around: Frontier, limits: Sequence[Limit], chosen: float, names: Sequence[str]
+) -> Drawing | None:
     """Every limited risk against the error of the answer, or the parameter where there is none."""
     noisy = around.rows[0].margin is not None
     rows = [(row.margin if noisy else row.parameter, row) for row in around.rows]
@@ -171,7 +249,7 @@ def costs(around: Frontier, limits: Sequence[Limit], chosen: float) -> Drawing |
         points = [(at, shares(limit, row.risks[k])) for at, row in placed]
         kept = [point for point in points if point[1] <= _HIGHEST]
         x, y = zip(*kept, strict=True) if kept else ((), ())
-        traces.append(Trace(limit.name, tuple(x), tuple(y), ink))
+        traces.append(Trace(names[k], tuple(x), tuple(y), ink))
     for at, row in placed:
         if row.parameter == chosen:
             reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
@@ -245,16 +323,11 @@ def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
 
 def _limit_controls(state: ChooseState) -> ControlGroup:
     ticks: list[Tick | Dial] = []
-    for key, (measure, accepted) in limited().items():
-        on, value = getattr(state, f"on_{key}"), getattr(state, key)
+    for key, (_, accepted) in limited().items():
+        on = getattr(state, f"on_{key}")
         ticks.append(Tick(f"on_{key}", accepted.label, on))
-        if not on:
-            continue
-        least = measure.smaller_is_worse
-        label = f"{accepted.label.partition(':')[0]}, at {'least' if least else 'most'}"
-        private = PrivateSide.LARGER if least else PrivateSide.SMALLER
-        ends = accepted.low, accepted.high
-        ticks.append(Dial(key, label, value, *ends, accepted.scale, private))
+        if on:
+            ticks.append(decided.limit_dial(key, key, getattr(state, key)))
     return ControlGroup("Limits", tuple(ticks))
 
 
@@ -269,10 +342,15 @@ def _attacker_controls(state: ChooseState) -> ControlGroup:
     if DELTA.key in asked:
         label = "δ of the limit on ε"
         dials.extend(controls.delta_dials(label, state.mechanism, state.at_delta))
-    return ControlGroup("Attacker", tuple(dials))
+    several = [("1", "one attacker"), (decided.NEW, "another attacker: add one")]
+    return ControlGroup("Attacker", (*dials, Select("who", "Attackers", "1", several)))
 
 
 def _controls_of(state: ChooseState) -> list[Control]:
+    picture = controls.picture_select(state.picture, KINDS)
+    if state.record:
+        given = decision_of(state)
+        return [*decided.controls_of(given, _shown(state, given), state.certified), picture]
     family = controls.family(state.mechanism, state.parameter)
     shown: list[Control] = [
         _limit_controls(state),
@@ -282,35 +360,85 @@ def _controls_of(state: ChooseState) -> list[Control]:
     if family.slow:
         label = "Certify (takes seconds)"
         shown.append(Tick("certified", label, state.certified))
-    return [*shown, controls.picture_select(state.picture, KINDS)]
+    texts = decided.text_controls(record.unsaid_texts())
+    return [*shown, decided.file_control(), texts, picture]
 
 
 def _answer(state: ChooseState) -> Answer:
+    if state.record:
+        return _recorded(state)
     family = controls.family(state.mechanism, state.parameter)
     _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
         return Answer("Set a limit", ("Tick a risk and say how much of it is acceptable.",))
     limits = answering.accepted(state.bounds, state.attacker)
     certify = state.certified or not family.slow
-    command = command_of(state, family)
+    command, files = command_of(state, family), (decided.text_file(begun(state)),)
     try:
         choice, doubt, anyone = _solved(state.mechanism, state.parameter, tuple(limits), certify)
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
         python = python_of(state, family, limits, certify, ())
-        return Answer(said, (f"{why}.",), Mark.BAD, python=python, command=command)
+        return Answer(said, (f"{why}.",), Mark.BAD, python=python, command=command, files=files)
     if answering.unbound(choice):
         said = (
             f"no binding constraint: every {family.parameter} of {state.mechanism} keeps the limits"
         )
         python = python_of(state, family, limits, certify, ())
-        return Answer(said, python=python, command=command)
+        return Answer(said, python=python, command=command, files=files)
     sentences = answering.explained(family, choice, anyone, doubt)
     if not certify:
         sentences.append("The command below certifies it, and may round it more conservatively.")
     mark = Mark.PLAIN if doubt else Mark.GOOD
     made = _chosen(state, family, limits, choice)
-    return replace(made, sentences=tuple(sentences), mark=mark, command=command)
+    return replace(made, sentences=tuple(sentences), mark=mark, command=command, files=files)
+
+
+def _recorded(state: ChooseState) -> Answer:
+    """The answer to a whole decision, with all its attackers."""
+    given = decision_of(state)
+    place = _shown(state, given)
+    _refuse_picture(state)
+    return decided.answer_of(
+        given, state.certified, lambda solved: _record_drawing(state, solved, place)
+    )
+
+
+def _record_drawing(state: ChooseState, solved: Solved, place: int) -> Drawing:
+    limits = [limit.asked for limit in solved.limits]
+    names = [f"{limit.attacker}: {limit.asked.label}" for limit in solved.limits]
+    unique = [name if names.count(name) == 1 else f"{k}. {name}" for k, name in enumerate(names, 1)]
+    if state.picture == "cost":
+        values = _values(solved.family, solved.value, state.picture)
+        around = answering.cost(solved.family, limits, values, unique)
+        drawn = costs(around, limits, solved.value, unique)
+        if drawn is not None:
+            return drawn
+    kind = "roc" if state.picture == "cost" else state.picture
+    prior = solved.decision.attackers[place - 1].about.get(PRIOR.key, PRIOR.default)
+    return curve_picture(kind, str(solved.setting), solved.curve, limits, prior)
+
+
+def _refuse_picture(state: ChooseState) -> None:
+    known = [kind for kind, _ in KINDS]
+    if state.picture not in known:
+        _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
+
+
+def _report(state: ChooseState) -> DecisionDocument:
+    """The document of a whole decision; files beside it are not ours to read."""
+    if not state.record:
+        raise InvalidArgument("a decision must say what is released; fill in the file first")
+    given = decision_of(state)
+    if given.evidence:
+        raise InvalidArgument(
+            "the decision names files of evidence, which the page does not read: use "
+            f"{decided.COMMAND} --report decision.html"
+        )
+    answer = decided.solved(record.packed(given), True)
+    command = f"{decided.COMMAND} --report decision.html"
+    today = date.today()  # a review may be overdue
+    return reporting.of_decision(given, today=today, command=command, answer=answer)
 
 
 @lru_cache(maxsize=64)
@@ -389,7 +517,7 @@ def _drawing(
     curve: TradeoffCurve,
 ) -> Drawing:
     if state.picture == "cost":
-        drawn = costs(around, limits, value)
+        drawn = costs(around, limits, value, [limit.name for limit in limits])
         if drawn is not None:
             return drawn
     kind = "roc" if state.picture == "cost" else state.picture
@@ -401,10 +529,13 @@ VIEW = View(
     "Choose",
     "Which ε, or how much noise, keeps risks within limits?",
     "Tick the risks that matter and set a limit for each. The answer is the least noise (or the "
-    "largest ε) within all limits, rounded conservatively, and what it costs in accuracy.",
+    "largest ε) within all limits, rounded conservatively, and what it costs in accuracy. A "
+    "decision file, with several attackers, can be opened and saved below.",
     ChooseState,
     _controls_of,
     _answer,
+    _report,
     mechanisms=("mechanism",),
-    settle=controls.settle_family,
+    load=_load,
+    settle=_settled,
 )

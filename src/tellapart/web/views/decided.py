@@ -1,0 +1,307 @@
+"""A decision record on the page: controls for it, and the limits of all attackers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from tellapart import decision
+from tellapart._numeric.text import fixed, short
+from tellapart.choose.named_limits import explained
+from tellapart.decision import Decision
+from tellapart.decision.consistency import Question
+from tellapart.decision.fields import NEIGHBOURS, TABLES
+from tellapart.decision.record import RECORDS, entries_of
+from tellapart.decision.solving import Answer as Solved
+from tellapart.decision.solving import LimitAnswer
+from tellapart.drawing.record import Drawing, Mark
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
+from tellapart.mechanisms.catalogue import PrivateSide
+from tellapart.risk.catalogue import arguments, limited
+from tellapart.web import controls, record
+from tellapart.web.answer import Answer, Table, TextFile, Words, risks_table
+from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
+
+FILE = "decision.toml"
+COMMAND = f"tellapart decide {FILE}"
+# The choice of a list of attackers that makes one more.
+NEW = "new"
+_LARGEST = f"{record.LARGEST_FILE // 1024} KB"
+# Shown, kept and written again, but nothing here sets them.
+_KEPT = ("utility", "alternative", "evidence")
+
+
+# -- controls ---------------------------------------------------------------------------------
+
+
+def controls_of(given: Decision, who: int, certified: bool) -> list[Control]:
+    """Limits of one attacker at a time, the mechanism, and all that the file says beside them."""
+    values, packed = record.values_of(given), record.packed(given)
+    shown: list[Control] = [
+        Kept("record", packed),
+        _attacker_list(given, who),
+        _attacker_controls(given, values, who),
+        _limit_controls(values, who),
+        *controls.family_controls(values["mechanism"], values["parameter"]),
+    ]
+    if given.family().slow:
+        shown.append(Tick("certified", "Certify (takes seconds)", certified))
+    return [*shown, file_control(), text_controls(values)]
+
+
+def file_control() -> ControlGroup:
+    """Where a decision file is picked or dropped."""
+    return ControlGroup(
+        "Decision file",
+        (
+            File(
+                "file",
+                "Open: pick a decision file, or drop it here",
+                ".toml",
+                record.LARGEST_FILE,
+                f"As tellapart decide reads it, up to {_LARGEST}. It is read in memory on this "
+                "machine; all that it says goes into the address of this page, but for comments.",
+                once=True,
+            ),
+        ),
+    )
+
+
+def text_controls(values: dict[str, Any]) -> ControlGroup:
+    """What people say in a decision file, each key with its help."""
+    lines: list[Line | Select] = []
+    for path, field in record.text_fields().items():
+        if path not in values:
+            continue
+        label = field.help.rstrip(".")
+        if path == "privacy.neighbours":
+            label = "Neighbouring relation"
+            lines.append(Select(path, label, values[path], [(x, x) for x in NEIGHBOURS]))
+        else:
+            lines.append(Line(path, label, values[path]))
+    return ControlGroup("Release, unit, owner and dates", tuple(lines), folded=True)
+
+
+def _attacker_list(given: Decision, who: int) -> Select:
+    names = [(str(k), each.name) for k, each in enumerate(given.attackers, 1)]
+    label = "Attacker"
+    return Select("who", label, str(who), [*names, (NEW, "another attacker: add one")])
+
+
+def _limit_controls(values: dict[str, Any], who: int) -> ControlGroup:
+    shown: list[Tick | Dial | Line] = []
+    for key, (measure, accepted) in limited().items():
+        on = values[f"a{who}.on_{key}"]
+        shown.append(Tick(f"a{who}.on_{key}", accepted.label, on))
+        if on:
+            shown.append(limit_dial(f"a{who}.{key}", key, values[f"a{who}.{key}"]))
+            reason = f"a{who}.reason_{key}"
+            name = measure.limit.label.partition(":")[0] if measure.limit else key
+            shown.append(Line(reason, f"{name}: why this much", values[reason]))
+    return ControlGroup("Limits on this attacker", tuple(shown))
+
+
+def limit_dial(field: str, key: str, value: float) -> Dial:
+    """The dial for how much of a risk is accepted."""
+    measure, accepted = limited()[key]
+    least = measure.smaller_is_worse
+    label = f"{accepted.label.partition(':')[0]}, at {'least' if least else 'most'}"
+    private = PrivateSide.LARGER if least else PrivateSide.SMALLER
+    return Dial(field, label, value, accepted.low, accepted.high, accepted.scale, private)
+
+
+def _attacker_controls(given: Decision, values: dict[str, Any], who: int) -> ControlGroup:
+    """Who the attacker is, and the numbers that the file gives of them."""
+    attacker, own = given.attackers[who - 1], f"a{who}."
+    dials = [
+        Dial(f"{own}{key}", each.label, attacker.about[key], each.low, each.high, ends=each.ends)
+        for key, each in arguments().items()
+        if key in attacker.about
+    ]
+    help_of = {each.key: each.help.rstrip(".") for each in TABLES["attacker"].fields}
+    lines = [Line(own + key, help_of[key], values[own + key]) for key in ("name", "knows")]
+    return ControlGroup(f"Attacker {who} of {len(given.attackers)}", (*lines, *dials))
+
+
+# -- the answer -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def solved(packed: str, certify: bool) -> Solved:
+    """The answer to a record, kept: many controls leave it as it is."""
+    return record.unpacked(packed).answer(certify)
+
+
+def text_file(given: Decision) -> TextFile:
+    """The file to keep, and what to do with it."""
+    return TextFile(FILE, decision.dumps(given), f"Save it, then run: {COMMAND}")
+
+
+def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
+    """What to configure so that no attacker exceeds a limit; or why nothing does."""
+    slow = given.family().slow
+    exported: dict[str, Any] = {
+        "command": COMMAND,
+        "python": _PYTHON,
+        "files": (text_file(given),),
+    }
+    try:
+        answer = solved(record.packed(given), certified or not slow)
+    except (Infeasible, NotCertified, InvalidArgument, Unsupported) as why:
+        said = f"No {given.mechanism.choose} is found for these limits"
+        parts = (*_asked(decision.questions(given)), *_said_beside(given))
+        return Answer(said, (f"{why}.",), Mark.BAD, parts=parts, **exported)
+    drawing: Drawing | None = None if drawn is None else drawn(answer)
+    return Answer(
+        headline=f"{answer.setting} for {given.mechanism}{answer.setting.by}",
+        sentences=tuple(_sentences(answer, certified or not slow)),
+        mark=_mark(answer),
+        drawing=drawing,
+        parts=(
+            *(_limits(answer, place) for place in range(len(given.attackers))),
+            _sensitivity(answer),
+            *_alternatives(answer),
+            *(
+                risks_table(f"Every risk: {each.attacker.name}", each.readings)
+                for each in answer.attackers
+            ),
+            *_asked(decision.questions(given, answer)),
+            *_said_beside(given),
+        ),
+        reports=True,
+        **exported,
+    )
+
+
+_PYTHON = f"""\
+from tellapart import decision
+
+record = decision.read("{FILE}")
+answer = record.answer()
+print(answer)
+for limit in answer.limits:
+    print(limit, *limit.reading.columns, limit.alone)
+for nearby in answer.sensitivity:
+    print(nearby.value, nearby.epsilon, *nearby.risks)
+for each in answer.attackers:
+    for reading in each.readings:
+        print(each.attacker.name, reading.name, *reading.columns)
+for question in decision.questions(record, answer):
+    print(question)
+"""
+
+
+def _mark(answer: Solved) -> Mark:
+    if not answer.feasible:
+        return Mark.BAD
+    return Mark.PLAIN if answer.doubt else Mark.GOOD
+
+
+def _sentences(answer: Solved, certified: bool) -> list[str]:
+    given, privacy = answer.decision, answer.decision.privacy
+    said = []
+    if not answer.feasible:
+        names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
+        said.append(
+            f"Infeasible: {answer.accuracy} clashes with {names}. Raise utility.at_most in the "
+            "file, or accept more of these risks."
+        )
+    bound = "none" if answer.binding is None else answer.binding
+    said.append(f"Binding constraint: {bound}.")
+    epsilon = fixed(answer.epsilon, up=True)
+    number = privacy.group
+    records = "1 record" if number == 1 else f"{number} records together (group privacy)"
+    said.append(
+        f"{given.title}. Unit of privacy: {privacy.unit}, {records}; ε ≤ {epsilon} at "
+        f"δ = {short(answer.delta)}."
+    )
+    more = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
+    error = "" if answer.error is None else f"{str(answer.error).capitalize()}."
+    said += [sentence for sentence in (*more[1:], answer.sampling, error) if sentence]
+    if not certified:
+        said.append("The command below certifies it, and may round it more conservatively.")
+    return said
+
+
+def _limits(answer: Solved, place: int) -> Table:
+    """The limits of one attacker, each beside its baseline."""
+    attacker = answer.decision.attackers[place]
+    head = (
+        "limit",
+        "without the output",
+        "with it",
+        f"{answer.parameter} if alone",
+        "binding constraint",
+        "reason",
+    )
+    rows = tuple(_limit_row(limit) for limit in answer.limits if limit.attacker == attacker.name)
+    title, note = f"Limits: {attacker.name}", f"{attacker.knows}."
+    return Table(title, head, rows, note if rows else f"{note} No limit is on this attacker.")
+
+
+def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
+    blind, achieved, _ = limit.reading.columns
+    return (
+        limit.words,
+        blind,
+        achieved,
+        "any" if limit.alone is None else short(limit.alone, 10),
+        "binding" * limit.binding,
+        limit.limit.reason,
+    )
+
+
+def _sensitivity(answer: Solved) -> Table:
+    names = [f"limit[{limit.place}] {limit.attacker}" for limit in answer.limits]
+    rows = tuple(
+        (
+            short(near.value, 6),
+            fixed(near.epsilon, up=True),
+            *(
+                fixed(value, not limit.asked.least)
+                for value, limit in zip(near.risks, answer.limits, strict=True)
+            ),
+            "kept" if near.kept else "broken",
+        )
+        for near in answer.sensitivity
+    )
+    return Table("Sensitivity analysis", (answer.parameter, "ε", *names, "limits"), rows)
+
+
+def _alternatives(answer: Solved) -> tuple[Table, ...]:
+    if not answer.alternatives:
+        return ()
+    rows = tuple(
+        (
+            other.setting or other.alternative.mechanism,
+            "" if other.epsilon is None else f"≤ {fixed(other.epsilon, up=True)}",
+            other.problem or ("kept" if other.kept else "broken"),
+            other.alternative.why_not,
+        )
+        for other in answer.alternatives
+    )
+    return (Table("Alternatives considered", ("mechanism", "ε", "limits", "why not"), rows),)
+
+
+def _asked(questions: Sequence[Question]) -> tuple[Words, ...]:
+    if not questions:
+        return ()
+    return (Words(f"Questions: {len(questions)}", tuple(map(str, questions))),)
+
+
+def _said_beside(given: Decision) -> tuple[Words, ...]:
+    """What is still to be said, and what the file says that nothing here sets."""
+    parts = []
+    missing = record.unfilled(given)
+    if missing:
+        parts.append(Words("Still to fill in", (", ".join(missing),)))
+    kept = []
+    for name in _KEPT:
+        held = getattr(given, RECORDS[name][0])
+        for entry in () if held is None else held if isinstance(held, tuple) else (held,):
+            said = ", ".join(f"{key} = {value}" for key, value in entries_of(entry).items())
+            kept.append(f"{TABLES[name].head} {said}")
+    if kept:
+        parts.append(Words("Kept as the file has it", tuple(kept)))
+    return tuple(parts)

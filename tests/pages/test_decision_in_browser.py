@@ -1,0 +1,81 @@
+"""A decision file in a browser: opened, set by hand, carried by the link and saved again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tellapart import decision
+
+COHORT = Path(__file__).parents[2] / "examples" / "decisions" / "cohort.toml"
+
+
+def open_file(screen, path):
+    asked = screen.page.evaluate("document.documentElement.dataset.asked")
+    screen.page.set_input_files("input[type=file]", path)  # which is read a moment later
+    screen.page.wait_for_function(f"document.documentElement.dataset.asked !== '{asked}'")
+    return screen.settle()
+
+
+def saved(screen):
+    screen.page.locator("summary", has_text="Save as decision.toml").click()
+    with screen.page.expect_download() as download:
+        screen.page.locator("button[data-saves]").click()
+    assert download.value.suggested_filename == "decision.toml"
+    return decision.read(download.value.path())
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_decision_is_opened_set_and_saved_with_all_that_it_says(visit, width):
+    screen = open_file(visit(width=width).open("/choose"), COHORT)
+    assert screen.headline.startswith("✓ scale = 6.1215 for laplace")
+    assert "Binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02." in screen.said
+    assert "Limits: a relative" in screen.said
+    assert screen.overflow == 0
+    assert Axe().run(screen.page).response["violations"] == []
+    given = decision.read(COHORT)
+    assert saved(screen) == given
+
+    # The second attacker's prior, by hand: the first one's limits stay, and bind as before.
+    screen.page.select_option('[data-field="who"] select', "2")
+    screen.settle()
+    screen.number("a2.prior").fill("0.3")
+    screen.settle()
+    second = replace(given.attackers[1], about={"prior": 0.3, "fpr": 0.05})
+    moved = replace(given, attackers=(given.attackers[0], second))
+    assert saved(screen) == moved
+
+    # The link brings another visitor the same, and opening the file again what it was.
+    other = visit(width=width).open(screen.url)
+    assert other.everything == screen.everything
+    assert saved(other) == moved
+    assert saved(open_file(other, COHORT)) == given
+
+
+def test_words_make_a_decision_of_dials_and_a_report_of_it(visit):
+    screen = visit().open("/choose")
+    assert screen.page.locator("#report-button").count() == 0
+    screen.page.locator("summary", has_text="Release, unit, owner and dates").click()
+    title = screen.page.locator('[data-field="title"] input')
+    title.fill("Counts by district")
+    title.press("Enter")
+    screen.page.wait_for_selector("#report-button")
+    screen.settle()
+    assert "Counts by district" in screen.said
+    assert "Still to fill in" in screen.said
+    with screen.page.expect_download() as download:
+        screen.page.locator("#report-button").click()
+    assert "Counts by district" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_file_that_is_no_decision_is_told_of_and_the_next_one_is_read(visit, tmp_path):
+    bad = tmp_path / "bad.toml"
+    bad.write_text("title = <script>", encoding="utf-8")
+    screen = visit().open("/choose")
+    screen.page.set_input_files("input[type=file]", bad)
+    screen.page.wait_for_selector('h2:has-text("This cannot be shown")')
+    assert "bad.toml: a decision file must be TOML" in screen.settle().said
+    assert open_file(screen, COHORT).headline.startswith("✓ scale = 6.1215")
