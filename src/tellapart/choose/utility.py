@@ -26,6 +26,9 @@ from tellapart.choose.search import LEAST, MOST, Family
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.batches.random_allocation import Allocated
+from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
+from tellapart.mechanisms.batches.with_replacement import WithReplacement
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -48,6 +51,8 @@ _BLOCK, _NOUGHT = 128, -1e300
 # The Berry-Esseen constant for summands of different laws (Shevtsova 2010).
 _BERRY_ESSEEN = 0.5600
 _RESOLVED = 1e-9
+# Steps whose noise is that of their base, however the batch was drawn.
+_ON_BATCHES = (Sampled, Allocated, ShuffledEpoch, TruncatedPoisson, WithReplacement)
 
 
 class Statistic(StrEnum):
@@ -219,7 +224,7 @@ class _Asked:
 
     def _gradient(self, step: Mechanism) -> AnswerError:
         inner = step
-        while isinstance(inner, Sampled | Allocated):
+        while isinstance(inner, _ON_BATCHES):
             inner = inner.base
         if not isinstance(inner, Gaussian):
             raise Unsupported("the noise on the mean gradient is known for DP-SGD (ta.dp_sgd)")

@@ -213,9 +213,8 @@ def _picture(answer: Answer) -> PeoplePicture | None:
         tried += [(part.attacker.name, x) for x in part.readings if x.key == "advantage"]
     for attacker, reading in tried:
         if (count := _counted(answer, attacker, reading)) is not None:
-            side = "at most" if reading.rounds_up else "at least"
             return PeoplePicture(
-                attacker, count.caption, count.out_of, count.without, count.with_output, side
+                attacker, count.caption, count.out_of, count.without, count.with_output, count.side
             )
     return None
 

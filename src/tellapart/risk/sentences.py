@@ -83,6 +83,7 @@ class CountedRisk(NamedTuple):
     out_of: int
     without: float
     with_output: int
+    side: str  # at most, or at least
     sentence: str
     caption: str  # of a picture in which each of them is a dot
 
@@ -109,7 +110,9 @@ def counted(
     least = min((x for x in (reading.baseline, reading.gain) if x > 0), default=1.0)
     while people * least < 1 - 1e-9 and people < _MOST_PEOPLE:
         people *= 10
-    up, words = reading.rounds_up, measure.counted
+    words = measure.counted
+    up = {"≤": True, "≥": False}.get(reading.relation, not measure.smaller_is_worse)
+    side = "at most" if up else "at least"
     count = _whole(people * reading.value, up)
     without = _value(_number(people * reading.baseline, up=not up, digits=3))
     shares = {key: f"{short(100 * value, 3)} %" for key, value in about.items() if value < 1}
@@ -118,11 +121,11 @@ def counted(
     of = words.of.format(**shares)
     caption = f"Each dot is one of {people:,} {of}; a filled one {words.dot or words.one}{where}."
     sentence = (
-        f"Of {people:,} {of}, {'at most' if up else 'at least'} "
+        f"Of {people:,} {of}, {side} "
         f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
         f"without the {release}, {in_full(without)}."
     )
-    return CountedRisk(people, without, count, sentence, caption)
+    return CountedRisk(people, without, count, side, sentence, caption)
 
 
 def _whole(count: float, up: bool) -> int:

@@ -122,7 +122,7 @@ def test_counts_never_make_an_attack_look_weaker(key, mechanism):
 def test_a_risk_that_is_no_share_has_no_count_and_another_is_drawn():
     limits = (replace(FIRST.limits[0], risk="epsilon", at_most=1.0),)
     told = report.of_decision(replace(FIRST, limits=limits))
-    said = "ε at δ = 6.94444e-09: ≈ 1.0000; without the release, 0. Of 1,000 people in the data, "
+    said = "ε at δ = 6.94444e-9: ≈ 1.0000; without the release, 0. Of 1,000 people in the data, "
     assert told.limits[0].sentence.startswith(said)
     assert "more are flagged" in report.page(told) or "more is flagged" in report.page(told)
     assert told.picture.without == 0
