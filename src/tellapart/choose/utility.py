@@ -111,7 +111,8 @@ def answer_error(
     - ``"count"``, ``"sum"``: the noise itself; of local answers (randomised response) the unbiased
       estimate from so many ``people``, for the worst true count; beyond 2,000 an upper bound
       (Bernstein, Berry-Esseen).
-    - ``"mean"``: a sum over ``people``, whose number is public.
+    - ``"mean"``: a sum with this noise, divided by ``people``, whose number is public; where noise
+      is added to the mean itself, ask for ``"sum"``.
     - ``"histogram"``: standard deviation of one cell, and the largest error of all ``cells``.
     - ``"quantile"``: by the exponential mechanism or permute-and-flip among ``candidates``, how
       much further from the asked rank the chosen one is than the best.
@@ -191,6 +192,7 @@ class _Asked:
         name = {
             Statistic.QUANTILE: "rank of the quantile, beyond that of the best candidate",
             Statistic.GRADIENT: "mean gradient, for each coordinate",
+            Statistic.MEAN: "mean (a sum with this noise, divided by a public number of people)",
         }.get(self.statistic, str(self.statistic))
         largest_of = f" (largest over {self.cells:,} cells)" * (self.cells > 1)
         if self.statistic is Statistic.GRADIENT or releases == 1:

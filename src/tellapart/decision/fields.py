@@ -312,7 +312,8 @@ TABLES: dict[str, Table] = {
                 Field("what", "What counts.", "planning of clinics needs counts within 20", text),
                 Field(
                     "statistic",
-                    f"What is computed: {', '.join(Statistic)}.",
+                    f"What is computed: {', '.join(Statistic)}. A mean is a sum with this noise, "
+                    "divided by release.people; for noise on the mean itself write sum.",
                     "histogram",
                     partial(one_of, list(Statistic)),
                     required=False,

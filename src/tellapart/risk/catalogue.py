@@ -579,11 +579,6 @@ class Reading(NamedTuple):
         return related(self.relation, self.value)
 
     @property
-    def rounds_up(self) -> bool:
-        """Which way is conservative: up for a risk, down for an error or what an attack shows."""
-        return SIDES.get(self.relation, self.value >= self.baseline)
-
-    @property
     def gain(self) -> float:
         """How much better an attacker does with the output than without it."""
         gain = abs(self.value - self.baseline)

@@ -285,3 +285,10 @@ def test_a_utility_that_no_member_has():
     with pytest.raises(ta.InvalidArgument, match=r"^utility must be a list of choose\."):
         feasible(ta.Gaussian, [ADVANTAGE], [ADVANTAGE])
     assert utility.noise_error(ta.guarantee(1)) is None
+
+
+def test_the_error_of_a_mean_says_where_the_noise_is_added():
+    """On the sum: who adds it to the mean itself is off by as many times as there are people."""
+    error = choose.answer_error(ta.Laplace(3.9), "mean", people=30)
+    assert "a sum with this noise, divided by a public number of people" in str(error)
+    assert error.deviation == choose.answer_error(ta.Laplace(3.9), "sum").deviation / 30
