@@ -230,6 +230,7 @@ class Answer:
             subject = self.family.make(value)
             setting = configured(decision.family(), value)
         curve = curve_of(subject)
+        error, unjudged = _error(decision, value)
         return replace(
             self,
             value=value,
@@ -242,7 +243,9 @@ class Answer:
             ),
             attackers=tuple(_attacker(decision, each, curve) for each in decision.attackers),
             subject=subject,
-            error=_error(decision, value),
+            error=error,
+            accuracy=accuracy_of(decision, value),
+            unjudged=unjudged,
         )
 
     def check(self, today: date) -> Check:

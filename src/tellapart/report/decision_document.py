@@ -7,19 +7,17 @@ people wrote stays in their words.
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
-from tellapart.data import sources
 from tellapart.decision.consistency import questions
+from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
-from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
@@ -77,10 +75,9 @@ def of_decision(
     'Of 1,000 people whom the attacker flags, at most 20 are in the data'
     """
     _checks.instance(decisions.Decision, "a decision, as decision.read gives", decision=decision)
-    known = decision.answer() if answer is None else answer
-    evidence = tuple(
-        _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
-    )
+    known = decision.answer(folder=folder) if answer is None else answer
+    if known.evidence is None:
+        known = replace(known, evidence=results(decision, folder))
     release, privacy, decided = decision.release, decision.privacy, decision.decided
     check, least = known.check(today or decided.date), known
     configured = decision.mechanism.configured
@@ -90,7 +87,7 @@ def of_decision(
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
-        alerts=_alerts(known, evidence, check),
+        alerts=_alerts(known, check),
         released=release.what,
         data_from=release.data,
         people=release.people,
@@ -124,7 +121,7 @@ def of_decision(
         comparable=_comparable(known),
         assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
-        evidence=evidence,
+        evidence=tuple(map(_evidence, known.evidence or ())),
         questions=tuple(map(str, questions(decision, least))),
         registry=_registry(known, mechanism),
         toml=decisions.dumps(decision),
@@ -136,23 +133,20 @@ def of_decision(
 # -- page one --------------------------------------------------------------------------------
 
 
-def _alerts(answer: Answer, evidence: Sequence[EvidenceRow], check: Check) -> tuple[str, ...]:
-    """What nobody may sign without having read it."""
-    refuted = [
-        f"A test speaks against the code: {each.headline} ({each.file})."
-        for each in evidence
-        if each.refuted
-    ]
+def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
+    """What nobody may sign without having read it: what is wrong, then what is open."""
     clash = []
     if answer.clashes:
         limits = "; ".join(map(str, answer.clashes))
         clash = [
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
-    # That a review is overdue comes first; that nothing is configured is no alert.
-    silent = check.kept is None and answer.decision.mechanism.configured is None
-    reasons = check.reasons[: int(check.overdue)] if silent else check.reasons
-    return (*refuted, *clash, *(f"{reason[0].upper()}{reason[1:]}." for reason in reasons))
+    # Open questions are told in full; that nothing is configured is no alert.
+    doubts = check.undecided[: len(check.undecided) - len(check.questions)]
+    if answer.decision.mechanism.configured is None:
+        doubts = ()
+    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*check.broken, *doubts))
+    return (*reasons, *clash, *(f"Open question: {each}" for each in check.questions))
 
 
 def _day(day: datetime.date) -> str:
@@ -234,7 +228,7 @@ def _picture(answer: Answer) -> PeoplePicture | None:
     return None
 
 
-_KEPT = {True: "keeps every limit", False: "breaks a limit", None: "too near to a limit to tell"}
+_KEPT = {True: "keeps every limit", False: "breaks a limit", None: "not known to keep every limit"}
 
 
 def _value(answer: Answer, relation: str = "=") -> str:
@@ -248,11 +242,11 @@ def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
         yield f"It is {best}. What is in use now is not on record."
     elif answer.value == least.value:
         yield f"It is in use now, and {best}."
-    elif check.kept:
-        yield f"It is in use now, and keeps every limit; {best} is {_value(least)}."
     else:
-        doubt = "breaks a limit" if check.kept is False else "is too near to a limit to tell"
-        yield f"It is in use now, and {doubt}; {best} is {_value(least)}."
+        kept = _KEPT[check.kept] if check.kept is not None else f"is {_KEPT[None]}"
+        yield f"It is in use now, and {kept}; {best} is {_value(least)}."
+    if check.questions:
+        yield "All this holds only if the open questions above are answered as assumed."
     if (binding := answer.binding) is not None:
         accepted = _limit(answer, binding).accepted
         yield f"The limit that decides is that on {binding.attacker}: {accepted}."
@@ -442,44 +436,9 @@ def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
 # -- evidence --------------------------------------------------------------------------------
 
 
-def _evidence(place: int, entry: Any, folder: Path) -> EvidenceRow:
-    """What an audit's own report says; anything else is refused by its place in the file."""
-    path = f"evidence[{place}].file"
-    try:
-        held = json.loads(sources.text(folder / entry.file))
-    except FileNotFoundError as error:
-        raise InvalidArgument(
-            f"{path} must be a file that exists, beside the decision file, got {entry.file!r}"
-        ) from error
-    except (ValueError, RecursionError):
-        held = None
-    if not _is_audit(held):
-        _checks.refuse(
-            path, "be the JSON that tellapart audit or probe wrote by --report", entry.file
-        )
-    reasons = tuple(str(each) for each in held["reasons"])
-    if held["refuted"] is False:
-        reasons = (*reasons, _PROOF)
-    return EvidenceRow(
-        file=entry.file,
-        what=entry.what or "",
-        headline=held["headline"],
-        reasons=reasons,
-        claim=held.get("claim") or "",
-        design=held.get("design") or "",
-        refuted=held["refuted"],
-        command=str(held["made"].get("command") or ""),
-    )
-
-
-def _is_audit(held: Any) -> bool:
-    """Whether it is a report of something that was tested, rather than of a claim alone."""
-    return (
-        isinstance(held, dict)
-        and {"headline", "reasons", "refuted", "design", "made"} <= held.keys()
-        and isinstance(held["headline"], str)
-        and isinstance(held["reasons"], list)
-        and (held["refuted"] is None or isinstance(held["refuted"], bool))
-        and isinstance(held["design"], str)
-        and isinstance(held["made"], dict)
-    )
+def _evidence(result: EvidenceResult) -> EvidenceRow:
+    """What an audit's own report says, and what that is no proof of."""
+    told = {part.name: getattr(result, part.name) for part in fields(EvidenceRow)}
+    if result.refuted is False:
+        told["reasons"] = (*result.reasons, _PROOF)
+    return EvidenceRow(**told)

@@ -205,7 +205,7 @@ def test_a_real_report_is_read_as_evidence(tmp_path):
         replace(FIRST, evidence=(decision.record.EvidenceFile("audit.json"),)), folder=tmp_path
     )
     assert told.alerts == (
-        "A test speaks against the code: REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence "
+        "Evidence speaks against the code: REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence "
         "(audit.json).",
     )
 
@@ -252,6 +252,28 @@ def test_an_overdue_review_and_a_broken_limit_are_alerts():
     assert report.of_decision(silent).alerts == ()
     later = report.of_decision(silent, today=datetime.date(2027, 11, 18)).alerts
     assert [alert.partition(" is overdue")[1] for alert in later] == [" is overdue"]
+
+
+def test_questions_that_block_are_alerts_with_their_text():
+    privacy = replace(FIRST.privacy, unit="one patient, all visits", records_per_unit=None)
+    told = report.of_decision(replace(FIRST, privacy=privacy))
+    (alert,) = told.alerts
+    assert alert.startswith("Open question: privacy.records_per_unit: the unit is 'one patient, ")
+    assert alert.removeprefix("Open question: ") in told.questions
+    words = first_page(report.page(told))
+    assert alert in words
+    assert "only if the open questions above are answered as assumed" in words
+    other = [question for question in first().questions if question.startswith("mechanism.name")]
+    assert len(other) == 1  # asked, and blocks nothing
+    assert first().alerts == ()
+
+
+def test_of_an_answer_whose_evidence_was_not_read_it_is_read(tmp_path):
+    record = audited(tmp_path)
+    told = report.of_decision(record, folder=tmp_path, answer=record.answer())
+    assert told.alerts == (
+        "Evidence speaks against the code: REFUTED: the claim ε = 1 (audit.json).",
+    )
 
 
 def test_an_answer_that_is_too_far_off_is_an_alert():
@@ -345,7 +367,7 @@ def test_what_is_reached_never_looks_like_more_than_what_is_accepted():
 def test_an_alternative_too_near_to_a_limit_does_not_break_it():
     (other,) = document("census").answer.alternatives
     row = decision_document._alternative(replace(other, kept=None))
-    assert row.kept == "too near to a limit to tell"
+    assert row.kept == "not known to keep every limit"
 
 
 def test_an_alternative_in_full_has_numbers():
