@@ -16,7 +16,8 @@ COHORT = Path(__file__).parents[2] / "examples" / "decisions" / "cohort.toml"
 def open_file(screen, path):
     asked = screen.page.evaluate("document.documentElement.dataset.asked")
     screen.page.set_input_files("input[type=file]", path)  # which is read a moment later
-    screen.page.wait_for_function(f"document.documentElement.dataset.asked !== '{asked}'")
+    waited = "(before) => document.documentElement.dataset.asked !== before"
+    screen.page.wait_for_function(waited, arg=asked)
     return screen.settle()
 
 

@@ -26,6 +26,9 @@ from tellapart.choose.search import LEAST, MOST, Family
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.batches.random_allocation import Allocated
+from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
+from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
+from tellapart.mechanisms.batches.with_replacement import WithReplacement
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
     MaxNoise,
@@ -48,6 +51,8 @@ _BLOCK, _NOUGHT = 128, -1e300
 # The Berry-Esseen constant for summands of different laws (Shevtsova 2010).
 _BERRY_ESSEEN = 0.5600
 _RESOLVED = 1e-9
+# Steps whose noise is that of their base, however the batch was drawn.
+_ON_BATCHES = (Sampled, Allocated, ShuffledEpoch, TruncatedPoisson, WithReplacement)
 
 
 class Statistic(StrEnum):
@@ -106,7 +111,8 @@ def answer_error(
     - ``"count"``, ``"sum"``: the noise itself; of local answers (randomised response) the unbiased
       estimate from so many ``people``, for the worst true count; beyond 2,000 an upper bound
       (Bernstein, Berry-Esseen).
-    - ``"mean"``: a sum over ``people``, whose number is public.
+    - ``"mean"``: a sum with this noise, divided by ``people``, whose number is public; where noise
+      is added to the mean itself, ask for ``"sum"``.
     - ``"histogram"``: standard deviation of one cell, and the largest error of all ``cells``.
     - ``"quantile"``: by the exponential mechanism or permute-and-flip among ``candidates``, how
       much further from the asked rank the chosen one is than the best.
@@ -186,6 +192,7 @@ class _Asked:
         name = {
             Statistic.QUANTILE: "rank of the quantile, beyond that of the best candidate",
             Statistic.GRADIENT: "mean gradient, for each coordinate",
+            Statistic.MEAN: "mean (a sum with this noise, divided by a public number of people)",
         }.get(self.statistic, str(self.statistic))
         largest_of = f" (largest over {self.cells:,} cells)" * (self.cells > 1)
         if self.statistic is Statistic.GRADIENT or releases == 1:
@@ -219,7 +226,7 @@ class _Asked:
 
     def _gradient(self, step: Mechanism) -> AnswerError:
         inner = step
-        while isinstance(inner, Sampled | Allocated):
+        while isinstance(inner, _ON_BATCHES):
             inner = inner.base
         if not isinstance(inner, Gaussian):
             raise Unsupported("the noise on the mean gradient is known for DP-SGD (ta.dp_sgd)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +46,8 @@ def decide(
         Parameter(
             name="--check",
             negative="",
-            help="Exit with 1 where the configured value breaks a limit or the review is overdue.",
+            help="Exit with 1 where the configured value breaks a limit, evidence refutes a claim "
+            "or the review is overdue; with 3 where an open question may change the answer.",
             show_default=False,
         ),
     ] = False,
@@ -84,16 +86,18 @@ def decide(
         return _begin(file, output)
     page = None if report is None else writing.target(report)
     record = decisions.read(file)
+    if page is not None:
+        _refuse_sources(page, file, record)
     with terminal.working("solving for every limit"):
         answer = _answered(file, record)
         asked = questions(record, answer)
-    checked = answer.check(_day(today)) if check else None
+    checked = answer.check(_day(today))
 
     def text(console: Console) -> None:
-        if checked is not None:
+        if check:
             _check(console, answer, checked)
         else:
-            _text(console, answer, asked, verbose)
+            _text(console, answer, asked, checked, verbose)
 
     document = None
     if page is not None:  # before anything is said: a file of evidence may be none
@@ -105,13 +109,32 @@ def decide(
                 command=terminal.command_line(),
                 answer=answer,
             )
-    output.say(_data(answer, asked, checked), text)
+    output.say(_data(answer, asked, checked if check else None), text)
     if document is not None:
         report_text.written(document, page, output)
     output.draw(lambda: _picture(answer))
-    if checked is None:
-        return Exit.DONE if answer.feasible else Exit.NO
-    return verdict(_refuted(checked))
+    if check:
+        return verdict(None if checked.stands is None else not checked.stands)
+    refuted = any(each.refuted for each in answer.evidence or ())
+    return Exit.NO if refuted or not answer.feasible else Exit.DONE
+
+
+def _refuse_sources(page: Path, file: Path, record: decisions.Decision) -> None:
+    """Neither the page nor its data may take the place of what they are made from."""
+    named = [file, *(file.parent / entry.file for entry in record.evidence)]
+    for written in writing.places(page):
+        for source in named:
+            if written.resolve() == source.resolve() or _same_file(written, source):
+                raise InvalidArgument(
+                    f"--report must leave {source} as it is, which the decision is made from; "
+                    f"name another page, such as {page.with_stem(f'{page.stem}-decision')}"
+                )
+
+
+def _same_file(written: Path, source: Path) -> bool:
+    with suppress(OSError):
+        return written.samefile(source)
+    return False
 
 
 def _begin(file: Path, output: Output) -> int:
@@ -127,7 +150,7 @@ def _begin(file: Path, output: Output) -> int:
 
 def _answered(file: Path, record: decisions.Decision) -> Answer:
     try:
-        return record.answer()
+        return record.answer(folder=file.parent)
     except TellapartError as error:
         raise type(error)(f"{file}: {error}") from error
 
@@ -143,20 +166,25 @@ def _day(today: str | None) -> datetime.date:
         ) from error
 
 
-def _refuted(checked: Check) -> bool | None:
-    return None if checked.stands is None else not checked.stands
-
-
-def _text(console: Console, answer: Answer, asked: tuple[Question, ...], verbose: bool) -> None:
+def _text(
+    console: Console, answer: Answer, asked: tuple[Question, ...], checked: Check, verbose: bool
+) -> None:
     record, setting = answer.decision, answer.setting
     if not answer.feasible:
         names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
         terminal.title(console, f"INFEASIBLE: {answer.accuracy} clashes with {names}")
         terminal.line(console, "Raise utility.at_most, or accept more of these risks.")
         console.print()
+    against = checked.broken[int(checked.overdue) :]  # whether a review is late, --check says
+    if against:
+        first, *others = against
+        terminal.title(console, f"DOES NOT STAND: {first}")
+        for reason in others:
+            terminal.line(console, _sentence(reason))
+        console.print()
     epsilon = f"ε at δ = {short(answer.delta)} ≤ {fixed(answer.epsilon, up=True)}"
     terminal.title(console, str(setting), f"for {record.mechanism}{setting.by}; {epsilon}")
-    terminal.line(console, f"{record.title}. {_protected(answer)}")
+    terminal.line(console, f"{_title(answer)}. {_protected(answer)}")
     bound = "none" if answer.binding is None else answer.binding
     terminal.line(console, f"Binding constraint: {bound}.")
     said = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
@@ -166,11 +194,9 @@ def _text(console: Console, answer: Answer, asked: tuple[Question, ...], verbose
             terminal.line(console, sentence)
     console.print()
     terminal.table(console, _limit_cells(answer))
-    if asked:
-        console.print()
-        terminal.title(console, f"Questions: {len(asked)}")
-        for question in asked:
-            terminal.item(console, str(question))
+    for result in answer.evidence or ():
+        terminal.line(console, f"Evidence: {result}.")
+    _questions(console, asked)
     if not verbose:
         terminal.hint(console, "--verbose: every risk, a sensitivity analysis and alternatives")
         return
@@ -192,16 +218,38 @@ _VERDICTS = {True: "STANDS", False: "DOES NOT STAND", None: "NO VERDICT"}
 
 
 def _check(console: Console, answer: Answer, checked: Check) -> None:
-    """The verdict with its first reason; then all others, and who decided."""
+    """The verdict with its first reason; then all others, who decided, and what is to be asked."""
     configured, decided = answer.decision.mechanism.configured, answer.decision.decided
     kept = "" if configured is None else f"{answer.parameter} = {short(configured)}"
-    first, *others = checked.reasons or (f"{kept} keeps every limit",)
+    said = checked.reasons[: len(checked.reasons) - len(checked.questions)]  # these follow whole
+    first, *others = said or checked.reasons[:1] or (f"{kept} keeps every limit",)
     terminal.title(console, f"{_VERDICTS[checked.stands]}: {first}")
-    terminal.line(console, f"{answer.decision.title}. The limits ask for {answer.setting}.")
     for reason in others:
-        terminal.line(console, f"{reason[0].upper()}{reason[1:]}.")
+        terminal.line(console, _sentence(reason))
+    terminal.line(console, f"{_title(answer)}. The limits ask for {answer.setting}.")
     when = f"on {decided.date}; review on {decided.review}"
     terminal.line(console, f"Decided by {decided.owner} {when}.")
+    for result in answer.evidence or ():
+        terminal.line(console, f"Evidence: {result}.")
+    _questions(console, checked.questions)
+
+
+def _questions(console: Console, asked: tuple[Question, ...]) -> None:
+    if not asked:
+        return
+    console.print()
+    terminal.title(console, f"Questions: {len(asked)}")
+    for question in asked:
+        terminal.item(console, str(question))
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}."
+
+
+def _title(answer: Answer) -> str:
+    """On one line, whatever the file has."""
+    return " ".join(answer.decision.title.split()).rstrip(".")
 
 
 def _protected(answer: Answer) -> str:
@@ -266,6 +314,8 @@ def _data(answer: Answer, asked: tuple[Question, ...], checked: Check | None) ->
             "stands": checked.stands,
             "kept": checked.kept,
             "overdue": checked.overdue,
+            "broken": checked.broken,
+            "undecided": checked.undecided,
             "reasons": checked.reasons,
         }
     return data

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tellapart._numeric.text import fixed, short
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.record import Decision
 from tellapart.decision.solving import Answer, in_words
-from tellapart.mechanisms.catalogue import KINDS
+from tellapart.mechanisms.catalogue import KINDS, terms
+from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import PEOPLE, PRIOR
 
 # A unit of this kind is one record by itself; one of the other kind has several, by its words.
@@ -33,30 +37,36 @@ _ROUNDED = 0.05
 
 @dataclass(frozen=True)
 class Question:
-    """Something in a decision that does not fit: its place, what was seen, and what to do."""
+    """Something in a decision that does not fit: its place, what was seen, and what to do.
+
+    One that ``blocks`` may ask for more noise, or for another day: nothing stands before it.
+    """
 
     key: str
     seen: str
     question: str
     advice: str
+    blocks: bool = False
 
     def __str__(self) -> str:
         return f"{self.key}: {self.seen}. {self.question} {self.advice}"
 
 
 def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
-    """What a careful reviewer would ask back; of the answer, too, where it is given.
+    """What a careful reviewer would ask back, first what blocks; of the answer, where it is given.
 
     >>> from tellapart import decision
     >>> record = decision.parse(decision.template())
     >>> [question.key for question in questions(record, record.answer())]
     ['mechanism.name']
     """
-    asked = [*_unit(decision), *_delta(decision), *_priors(decision), *_attackers(decision)]
-    asked += _sensitivity(decision)
+    blocking = [*_unit(decision), *_delta(decision), *_priors(decision), *_sensitivity(decision)]
+    others = [*_attackers(decision), *_alternatives(decision)]
     if answer is not None:
-        asked += [*_promise(answer), *_utility(answer)]
-    return (*asked, *_dates(decision))
+        blocking += _utility(answer)
+        others += [*_promise(answer), *_evidence(answer)]
+    blocking += _dates(decision)
+    return (*(replace(each, blocks=True) for each in blocking), *others)
 
 
 def _unit(decision: Decision) -> Iterator[Question]:
@@ -158,15 +168,31 @@ def _attackers(decision: Decision) -> Iterator[Question]:
 
 def _sensitivity(decision: Decision) -> Iterator[Question]:
     chosen = decision.mechanism
-    takes = "sensitivity" in KINDS[chosen.name].parameters
-    if decision.privacy.neighbours == "replace" and takes and "sensitivity" not in chosen.fixed:
-        yield Question(
-            "mechanism.sensitivity",
-            "neighbouring data sets replace a record, and the sensitivity was taken to be 1",
-            "How far does the answer move when a record is replaced by another?",
-            "Write it down: one cell of a histogram falls and another rises, which moves it by 2 "
-            "(√2 for Gaussian noise).",
-        )
+    if _unmeasured(decision, chosen.name, chosen.fixed):
+        yield _moved("mechanism.sensitivity", "Write it down")
+
+
+def _alternatives(decision: Decision) -> Iterator[Question]:
+    for place, other in enumerate(decision.alternatives, 1):
+        if any(_unmeasured(decision, term.name, term.values) for term in terms(other.mechanism)):
+            advice = f'Write it down, as in "{other.mechanism.partition(":")[0]}:sensitivity=2"'
+            yield _moved(f"alternative[{place}].mechanism", advice)
+
+
+def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> bool:
+    """Whether records are replaced and nobody said how far that moves the answer."""
+    takes = "sensitivity" in KINDS[name].parameters
+    return decision.privacy.neighbours == "replace" and takes and "sensitivity" not in given
+
+
+def _moved(key: str, advice: str) -> Question:
+    return Question(
+        key,
+        "neighbouring data sets replace a record, and the sensitivity was taken to be 1",
+        "How far does the answer move when a record is replaced by another?",
+        f"{advice}: one cell of a histogram falls and another rises, which moves it by 2 "
+        "(√2 for Gaussian noise).",
+    )
 
 
 def _promise(answer: Answer) -> Iterator[Question]:
@@ -206,14 +232,39 @@ def _promise(answer: Answer) -> Iterator[Question]:
 
 
 def _utility(answer: Answer) -> Iterator[Question]:
-    if answer.accuracy is not None and answer.error is None:
-        name = answer.decision.mechanism.name
+    if answer.unjudged:
         yield Question(
             "utility.statistic",
-            f"the error of a {answer.accuracy.name.rpartition(' ')[2]} by {name} is not known",
+            f"{answer.accuracy} was not judged: {answer.unjudged}",
             "What is computed from the data?",
-            "Write another statistic, or leave utility.at_most out: it was not looked at.",
+            "Write another statistic, or leave utility.at_most out.",
         )
+
+
+# A curve in a report is rounded.
+_SAME = 1e-6
+
+
+def _evidence(answer: Answer) -> Iterator[Question]:
+    """The claim that was judged against what is in use, for one record or for a whole unit."""
+    decision, value = answer.decision, answer.in_use
+    made = (decision.family().make(value), answer.family.make(value))
+    for place, result in enumerate(answer.evidence or (), 1):
+        if any(_is_claim(result, curve_of(subject)) for subject in made):
+            continue
+        claim = f"the claim {result.claim}" if result.claim else "no claim"
+        yield Question(
+            f"evidence[{place}].file",
+            f"{result.file} judged {claim}, and {answer.parameter} = {short(value)} of "
+            f"{decision.mechanism} is in use",
+            "Was the code of this release tested, as it is configured?",
+            "Audit the claim in use; what is not refuted of another says nothing on these limits.",
+        )
+
+
+def _is_claim(result: EvidenceResult, curve: TradeoffCurve) -> bool:
+    points = result.curve
+    return bool(points) and all(abs(curve.tpr(fpr) - tpr) <= _SAME for fpr, tpr in points)
 
 
 def _dates(decision: Decision) -> Iterator[Question]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
@@ -40,6 +41,7 @@ class Release:
     data: str
     people: int
     population: int | None = None
+    member: str | None = None
 
 
 @dataclass(frozen=True)
@@ -241,14 +243,15 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self, certify: bool = True) -> Answer:
+    def answer(self, certify: bool = True, folder: str | PathLike[str] | None = None) -> Answer:
         """The noise that keeps every limit, the binding one, and what each would ask alone.
 
-        A composition that is not to be certified is answered sooner, and says so.
+        A composition that is not to be certified is answered sooner, and says so. Files of evidence
+        are read from ``folder``, that of the decision file; unread, no check of the answer stands.
         """
         from tellapart.decision.solving import answer
 
-        return answer(self, certify)
+        return answer(self, certify, folder)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""

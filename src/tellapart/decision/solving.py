@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.calibrate import Choice
@@ -28,6 +29,7 @@ from tellapart.choose.utility import (
 )
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.record import (
     Alternative,
     Attacker,
@@ -40,6 +42,9 @@ from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Tellapar
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import MEASURES, Measure, Reading
+
+if TYPE_CHECKING:
+    from tellapart.decision.consistency import Question
 
 # Sensitivity analysis: with a tenth less noise, as chosen, and with a tenth more.
 AROUND = (0.9, 1.0, 1.1)
@@ -115,7 +120,8 @@ class Answer:
     ``value`` is that of ``parameter``, rounded conservatively; ``epsilon`` is for the unit of
     privacy, all its records together, at ``delta``. ``doubt`` says why a composition's numbers are
     not certified, where they are not. ``error`` is how far off the release is, where that is known,
-    ``accuracy`` the limit on it, and ``clashes`` the limits that ask for more noise than it allows.
+    ``accuracy`` the limit on it, and ``clashes`` the limits that ask for more noise than it allows;
+    ``unjudged`` says why that is not known. ``evidence`` is None where nobody said its folder.
     """
 
     decision: Decision
@@ -136,11 +142,19 @@ class Answer:
     error: AnswerError | None = None
     accuracy: UtilityLimit | None = None
     clashes: tuple[LimitAnswer, ...] = ()
+    unjudged: str = ""
+    evidence: tuple[EvidenceResult, ...] | None = ()
 
     @property
     def feasible(self) -> bool:
         """Whether the answer is accurate enough, too: no limit clashes with the utility."""
         return not self.clashes
+
+    @property
+    def in_use(self) -> float:
+        """The configured value; where none is given, the one that the limits ask for."""
+        configured = self.decision.mechanism.configured
+        return self.value if configured is None else configured
 
     @property
     def binding(self) -> LimitAnswer | None:
@@ -179,6 +193,8 @@ class Answer:
             "feasible": self.feasible,
             "error": None if self.error is None else vars(self.error),
             "clashes": [each.place for each in self.clashes],
+            "unjudged": self.unjudged,
+            "evidence": None if self.evidence is None else [*map(_told, self.evidence)],
             "doubt": self.doubt,
             "any_mechanism": self.any_mechanism,
             "binding": None if self.binding is None else self.binding.place,
@@ -204,8 +220,38 @@ class Answer:
             ],
         }
 
+    def at(self, value: float) -> Answer:
+        """What another value leaves to every attacker, such as the one in use: risks, ε, error.
+
+        Which limit is binding, and what each would ask alone, stay those of the least value.
+        """
+        decision = self.decision
+        with naming("mechanism", {}):
+            subject = self.family.make(value)
+            setting = configured(decision.family(), value)
+        curve = curve_of(subject)
+        error, unjudged = _error(decision, value)
+        return replace(
+            self,
+            value=value,
+            setting=setting,
+            epsilon=float(curve.epsilon(self.delta)),
+            limits=tuple(
+                replace(each, reading=_reading(each.limit.measure, curve, decision.about(attacker)))
+                for each in self.limits
+                for attacker in [decision.attacker(each.attacker)]
+            ),
+            attackers=tuple(_attacker(decision, each, curve) for each in decision.attackers),
+            subject=subject,
+            error=error,
+            accuracy=accuracy_of(decision, value),
+            unjudged=unjudged,
+        )
+
     def check(self, today: date) -> Check:
-        """Whether what is configured keeps the limits, and the review is not overdue."""
+        """Whether what is configured keeps the limits, and nothing else speaks against it."""
+        from tellapart.decision.checking import checked
+
         return checked(self, today)
 
     def __str__(self) -> str:
@@ -217,23 +263,36 @@ class Answer:
 class Check:
     """Whether a decision still stands: ``kept`` is None where nobody can say.
 
-    ``reasons`` say what is wrong, or why it cannot be judged.
+    ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
+    ``undecided`` what keeps it from being judged, ``questions`` that are open among it.
     """
 
     kept: bool | None
     overdue: bool
-    reasons: tuple[str, ...]
+    broken: tuple[str, ...]
+    undecided: tuple[str, ...]
+    questions: tuple[Question, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """All of it, what is wrong first."""
+        return (*self.broken, *self.undecided)
 
     @property
     def stands(self) -> bool | None:
-        """True where every limit is kept and no review is overdue; None where nobody can say."""
-        return False if self.overdue else self.kept
+        """False where something speaks against it; None where nobody can say."""
+        return False if self.broken else None if self.undecided else True
 
 
 def _read(reading: Reading) -> dict[str, Any]:
     """One risk beside its baseline."""
     kept = ("key", "name", "value", "baseline", "gain", "relation", "meaning")
     return {name: getattr(reading, name) for name in kept}
+
+
+def _told(result: EvidenceResult) -> dict[str, Any]:
+    """One piece of evidence, without the points of its curve."""
+    return {key: value for key, value in vars(result).items() if key != "curve"}
 
 
 def _plain(value: Any) -> Any:
@@ -250,8 +309,12 @@ def in_words(limit: Limit) -> str:
     return f"{limit.label} {'≥' if limit.least else '≤'} {short(limit.bound)}"
 
 
-def answer(decision: Decision, certify: bool = True) -> Answer:
+def answer(
+    decision: Decision, certify: bool = True, folder: str | PathLike[str] | None = None
+) -> Answer:
     """The least private value that keeps every limit, each for its own attacker."""
+    unread = decision.evidence and folder is None
+    evidence = None if unread else results(decision, folder or ".")
     privacy, limits = decision.privacy, decision.asked()
     family = faced(decision.family(), privacy.relation, privacy.group)
     choice, doubt = _chosen(decision, family, limits, certify)
@@ -259,7 +322,7 @@ def answer(decision: Decision, certify: bool = True) -> Answer:
     subject = family.make(value)
     curve = curve_of(subject)
     kept = _limits(decision, family, limits, choice, curve)
-    error, accuracy = _error(decision, value), _accuracy(decision)
+    error, unjudged = _error(decision, value)
     return Answer(
         decision,
         family.parameter,
@@ -277,115 +340,71 @@ def answer(decision: Decision, certify: bool = True) -> Answer:
         subject,
         family,
         error,
-        accuracy,
-        () if error is None or accuracy is None else _clashes(decision, accuracy, kept, value),
+        accuracy_of(decision, value),
+        () if error is None else _clashes(decision, kept, value),
+        unjudged,
+        evidence,
     )
 
 
 # -- how far off the release is -------------------------------------------------------------
 
 
-def _about(decision: Decision) -> dict[str, Any]:
+def _about(decision: Decision, value: float) -> dict[str, Any]:
     """What the error of an answer takes beside the mechanism."""
-    utility, fixed_values = decision.utility, decision.mechanism.fixed
+    utility, chosen = decision.utility, decision.mechanism
     asked = () if utility is None else (utility.cells, utility.candidates, utility.clipping_norm)
     names = ("cells", "candidates", "clipping_norm")
     about = {name: value for name, value in zip(names, asked, strict=False) if value is not None}
-    batch = (None if utility is None else utility.batch_size) or fixed_values.get("batch_size")
+    numbers = {**chosen.fixed, chosen.choose: value}
+    batch = (None if utility is None else utility.batch_size) or numbers.get("batch_size")
     return {**about, "people": decision.release.people, "batch_size": batch}
 
 
-def _error(decision: Decision, value: float) -> AnswerError | None:
-    """How far off the release is, all of the statistic; None where that is not known."""
+def _error(decision: Decision, value: float) -> tuple[AnswerError | None, str]:
+    """How far off the release is, all of the statistic; or why a limit on that is not judged."""
     mechanism, utility = decision.family().make(value), decision.utility
     if utility is None or utility.statistic is None:
-        return noise_error(mechanism)
-    with suppress(Unsupported), naming("utility", dict.fromkeys((*_about(decision), "cells"))):
-        return answer_error(mechanism, utility.statistic, **_about(decision))
-    return None
+        return noise_error(mechanism), ""
+    about = _about(decision, value)
+    try:
+        with naming("utility", dict.fromkeys((*about, "cells"))):
+            return answer_error(mechanism, utility.statistic, **about), ""
+    except Unsupported as unknown:
+        return None, "" if utility.at_most is None else str(unknown)
 
 
-def _accuracy(decision: Decision) -> UtilityLimit | None:
+def accuracy_of(decision: Decision, value: float) -> UtilityLimit | None:
+    """The limit on the error of the release, where there is one and with this value."""
     utility = decision.utility
     if utility is None or utility.statistic is None or utility.at_most is None:
         return None
-    return error_at_most(utility.at_most, utility.statistic, **_about(decision))
+    return error_at_most(utility.at_most, utility.statistic, **_about(decision, value))
 
 
 def _clashes(
-    decision: Decision, accuracy: UtilityLimit, limits: Sequence[LimitAnswer], value: float
+    decision: Decision, limits: Sequence[LimitAnswer], value: float
 ) -> tuple[LimitAnswer, ...]:
     """The limits that ask, each alone, for more noise than the utility allows."""
-    make = decision.family().make
-    if accuracy.kept(make(value)):
+
+    def inaccurate(value: float) -> bool:
+        accuracy = accuracy_of(decision, value)
+        return accuracy is not None and not accuracy.kept(decision.family().make(value))
+
+    if not inaccurate(value):
         return ()
     return tuple(
         limit
         for limit in limits
-        if limit.binding or (limit.alone is not None and not accuracy.kept(make(limit.alone)))
+        if limit.binding or (limit.alone is not None and inaccurate(limit.alone))
     )
 
 
-def checked(answer: Answer, today: date) -> Check:
-    """Judge the configured value: one at least as private as a value that is known to keep all.
-
-    A less private one is judged by its own curve; where that is too near to a limit for its
-    digits, nothing is judged.
-    """
-    review = answer.decision.decided.review
-    overdue = today > review
-    late = (today - review).days
-    reasons = [f"the review of {review} is overdue by {late} day{'s' * (late > 1)}"] * overdue
-    kept, why = _kept(answer)
-    return Check(kept, overdue, (*reasons, *why))
-
-
-def _kept(answer: Answer) -> tuple[bool | None, tuple[str, ...]]:
-    value, family = answer.decision.mechanism.configured, answer.family
-    if value is None:
-        return None, (f"mechanism.configured is not given: the {family.parameter} in use now",)
-    inaccurate = _inaccurate(answer, value)
-    if inaccurate:
-        return False, inaccurate
-    safe = answer.choice.parameter
-    if value >= safe if family.grows_private else value <= safe:
-        return True, ()
-    with naming("mechanism", {}):
-        curve = curve_of(family.make(value))
-    broken = tuple(
-        f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
-        f"{family.parameter} = {short(value)}"
-        for limit in answer.limits
-        if _judged([limit.asked], curve) is False
-    )
-    if broken:
-        return False, broken
-    if _judged([limit.asked for limit in answer.limits], curve):
-        return True, ()
-    return None, (
-        f"{family.parameter} = {short(value)} is too near to a limit to tell: configure more",
-    )
-
-
-def _judged(limits: Sequence[Limit], curve: TradeoffCurve) -> bool | None:
+def judged(limits: Sequence[Limit], curve: TradeoffCurve) -> bool | None:
     """Whether a curve keeps the limits; None where its digits do not tell."""
     doubt = curve._accuracy if curve._accuracy > FORMULAS else 0.0
     worst = max(limit.excess(curve) for limit in limits)
     return False if worst > doubt else True if worst <= -doubt else None
-
-
-def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
-    """That the release is not accurate enough with this value, where it is not."""
-    accuracy = answer.accuracy
-    if accuracy is None or answer.error is None:
-        return ()
-    with naming("mechanism", {}):
-        off = accuracy.value(answer.decision.family().make(value))
-    if off <= accuracy.bound:
-        return ()
-    return (
-        f"utility: {accuracy} is broken: {short(off, 4)} with {answer.parameter} = {short(value)}",
-    )
 
 
 # -- the choice, and why there is none ------------------------------------------------------
@@ -489,7 +508,7 @@ def _around(
         with suppress(InvalidArgument, NotCertified):  # as where it has no member there
             curve = curve_of(family.make(moved))
             risks = tuple(limit.value(curve) for limit in limits)
-            kept = factor >= 1 or _judged(limits, curve) is True
+            kept = factor >= 1 or judged(limits, curve) is True
             yield Nearby(factor, moved, float(curve.epsilon(decision.delta)), risks, kept)
 
 
@@ -501,7 +520,7 @@ def _alternative(
         setting, subject = _considered(decision, limits, alternative.mechanism)
         curve = curve_of(subject)
         risks = tuple(limit.value(curve) for limit in limits)
-        kept = _judged(limits, curve)
+        kept = judged(limits, curve)
         epsilon = float(curve.epsilon(decision.delta))
     except TellapartError as error:
         return AlternativeAnswer(alternative, "", None, (), None, str(error))

@@ -33,9 +33,14 @@ def target(path: str | Path) -> Path:
     return place
 
 
-def _free(place: Path) -> None:
+def places(page: Path) -> tuple[Path, Path]:
+    """Where a page goes, and its data."""
+    return page, page.with_suffix(".json")
+
+
+def _free(page: Path) -> None:
     """Only an earlier report of this page makes way for its data; nobody named the other file."""
-    beside = place.with_suffix(".json")
+    place, beside = places(page)
     if os.path.lexists(beside) and not (place.exists() and _is_report(beside)):
         _checks.refuse(
             "path",
@@ -83,8 +88,7 @@ def write(report: Report | DecisionDocument, path: str | Path) -> tuple[Path, Pa
     ('claim.html', 'claim.json')
     """
     _checks.instance((Report, DecisionDocument), _KINDS, report=report)
-    place = target(path)
-    beside = place.with_suffix(".json")
+    place, beside = places(target(path))
     data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"
     texts = {place: page(report), beside: data}
     _files.sweep(place.parent)

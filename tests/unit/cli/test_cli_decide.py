@@ -1,5 +1,6 @@
 """`tellapart decide`: the answer first, exit codes for scripts, each wrong key by its place."""
 
+import json
 import re
 
 import pytest
@@ -75,7 +76,7 @@ def test_a_check_of_nothing_configured_has_no_verdict(run, written):
     written(("configured = 4", ""))
     code, out, _ = run("decide --check --today 2026-12-01")
     assert code == 3
-    assert "NO VERDICT: mechanism.configured is not given" in out
+    assert "NO VERDICT: the sigma in use now is not given (mechanism.configured)" in out
 
 
 def test_limits_out_of_reach_end_with_one(run, written):
@@ -188,3 +189,99 @@ def test_what_a_statistic_needs_is_asked_by_its_key(run, written):
     code, out, err = run("decide")
     assert (code, out) == (2, "")
     assert "utility.cells must be given for a histogram" in err
+
+
+def test_a_broken_risk_comes_before_a_broken_utility(run, written):
+    written(("configured = 4", "configured = 2.5"), ("at_most = 20", "at_most = 5"))
+    for option in (" --check --today 2026-12-01", ""):
+        _, out, _ = run(f"decide{option}")
+        lines = out.splitlines()
+        first = "DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211"
+        (place,) = (k for k, line in enumerate(lines) if line.startswith(first))
+        assert lines[place + 1].startswith(
+            "  Utility: 95 % interval of a histogram ≤ 5 is broken: "
+        )
+
+
+def test_what_is_in_use_and_breaks_a_limit_is_said_before_what_to_configure(run, written):
+    written(("configured = 4", "configured = 2.5"))
+    code, out, _ = run("decide")
+    assert code == 0
+    first, blank, second, *_ = out.splitlines()
+    assert first.startswith("DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211")
+    assert (blank, second[:14]) == ("", "sigma = 2.6186")
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ([("records_per_unit = 1", "")], "privacy.records_per_unit"),
+        ([('unit = "one patient"', 'unit = "one patient, all visits"')], "privacy.unit"),
+        ([('delta_rule = "1/n^2"', "delta = 0.01")], "privacy.delta"),
+        ([('"add-remove"', '"replace"'), ("\nsensitivity = 1", "")], "mechanism.sensitivity"),
+        ([("prior = 0.006", "prior = 0.006\npeople = 3000")], "attacker[1].people"),
+        ([("prior = 0.006", "prior = 0.001")], "attacker[1].prior"),
+        ([("review = 2027-11-17", "review = 2026-11-17")], "decided.review"),
+        ([("cells = 40", "candidates = 9"), ('"histogram"', '"quantile"')], "utility.statistic"),
+    ],
+)
+def test_an_open_question_that_may_change_the_answer_is_no_green_light(
+    run, parsed, written, changes, key
+):
+    written(*changes, ("configured = 4", "configured = 9"), ("at_most = 20", "at_most = 90"))
+    code, out, _ = run("decide --check --today 2026-11-17")
+    assert code == 3
+    assert out.startswith(f"NO VERDICT: an open question, {key}: ")
+    assert f"  - {key}: " in out
+    data = parsed("decide --check --today 2026-11-17", code=3)
+    assert [each["key"] for each in data["questions"] if each["blocks"]] == [key]
+    assert data["check"]["stands"] is None
+
+
+AUDIT = {"headline": "REFUTED: the claim", "reasons": [], "design": "calls", "made": {}}
+
+
+@pytest.fixture
+def audited(folder, written):
+    """A decision file with an audit beside it that came to this."""
+
+    def write(refuted, **more):
+        named = ("#[[evidence]]", "[[evidence]]"), ('#file = "audit', 'file = "audit')
+        written(*named)
+        held = {**AUDIT, "refuted": refuted, **more}
+        (folder / "audit.json").write_text(json.dumps(held), encoding="utf-8")
+
+    return write
+
+
+def test_evidence_that_refutes_is_said_and_ends_with_one(run, parsed, audited):
+    audited(True)
+    for option in (" --check --today 2026-12-01", ""):
+        code, out, _ = run(f"decide{option}")
+        assert code == 1
+        said = "DOES NOT STAND: evidence speaks against the code: REFUTED: the claim (audit.json)"
+        assert out.splitlines()[0] == said
+    assert parsed("decide", code=1)["evidence"][0]["refuted"] is True
+    audited(False, headline="NOT REFUTED")
+    code, out, _ = run("decide --check --today 2026-12-01")
+    assert code == 0
+    assert "  Evidence: NOT REFUTED (audit.json)." in out.splitlines()
+
+
+@pytest.mark.parametrize("option", ["", " --check"])
+def test_evidence_that_cannot_be_read_is_no_use(run, audited, folder, option):
+    audited(True)
+    (folder / "audit.json").write_text("{", encoding="utf-8")
+    code, out, err = run(f"decide{option}")
+    assert (code, out) == (2, "")
+    assert "decision.toml: evidence[1].file must be the JSON that tellapart audit" in err
+    (folder / "audit.json").unlink()
+    code, out, err = run(f"decide{option}")
+    assert (code, out) == (2, "")
+    assert "evidence[1].file must be a file that exists" in err
+
+
+def test_a_title_of_several_lines_is_one_line_here(run, written):
+    written(('title = "Patients by district, 2026"', 'title = "Patients\\n\\n  by district"'))
+    _, out, _ = run("decide --check --today 2026-12-01")
+    assert "Patients by district. The limits ask for" in out

@@ -41,7 +41,7 @@ def test_evidence_lies_beside_the_decision_file(run, folder):
     text = decision.template() + '\n[[evidence]]\nfile = "audit.json"\n'
     (folder / "kept" / "decision.toml").write_text(text, encoding="utf-8")
     code, _, err = run("decide kept/decision.toml --report decision.html")
-    assert (code, err) == (0, "")
+    assert (code, err) == (1, "")
     page = (folder / "decision.html").read_text(encoding="utf-8")
     assert "REFUTED: x (audit.json)" in page.partition("</section>")[0]
     (folder / "kept" / "audit.json").unlink()
@@ -62,3 +62,33 @@ def test_the_data_of_somebody_else_stay(run, folder):
     code, out, err = run("decide decision.toml --report decision.html")
     assert (code, out) == (2, "")
     assert "leave decision.json as it is" in err
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_report_never_takes_the_place_of_its_evidence(run, folder, link):
+    held = {
+        "headline": "h",
+        "reasons": [],
+        "refuted": False,
+        "design": "calls",
+        "made": {},
+        "curves": {},
+    }
+    (folder / "audit.json").write_text(json.dumps(held), encoding="utf-8")
+    if link:
+        (folder / "other.json").hardlink_to(folder / "audit.json")
+    page = "other.html" if link else "audit.html"
+    (folder / page).write_text("the page of the audit", encoding="utf-8")
+    text = decision.template() + '\n[[evidence]]\nfile = "audit.json"\n'
+    (folder / "decision.toml").write_text(text, encoding="utf-8")
+    code, out, err = run(f"decide decision.toml --report {page}")
+    assert (code, out) == (2, "")
+    assert "--report must leave audit.json as it is" in " ".join(err.split())
+    assert json.loads((folder / "audit.json").read_text(encoding="utf-8")) == held
+
+
+def test_a_report_never_takes_the_place_of_its_decision(run, folder):
+    (folder / "decision.toml").rename(folder / "decision.html")
+    code, out, err = run("decide decision.html --report decision.html")
+    assert (code, out) == (2, "")
+    assert "--report must leave decision.html as it is" in " ".join(err.split())

@@ -9,7 +9,14 @@ import pytest
 import tellapart as ta
 from tellapart import decision
 from tellapart.decision.fields import NEIGHBOURS
-from tellapart.decision.record import Alternative, Attacker, Configuration, RiskLimit, Utility
+from tellapart.decision.record import (
+    Alternative,
+    Attacker,
+    Configuration,
+    EvidenceFile,
+    RiskLimit,
+    Utility,
+)
 from tellapart.decision.solving import AROUND
 from tellapart.decision.unit import described
 from tellapart.errors import Infeasible, InvalidArgument, Unsupported
@@ -224,7 +231,7 @@ def test_a_check_without_a_configured_value_says_so():
     bare = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=None))
     check = bare.answer().check(TODAY)
     assert check.stands is None
-    assert check.reasons == ("mechanism.configured is not given: the sigma in use now",)
+    assert check.reasons == ("the sigma in use now is not given (mechanism.configured)",)
     assert bare.answer().check(datetime.date(2030, 1, 1)).stands is False
 
 
@@ -261,7 +268,9 @@ def test_an_error_that_is_not_known_is_not_judged():
     )
     answer = record.answer()
     assert (answer.error, answer.clashes) == (None, ())
-    assert answer.check(TODAY).kept is True
+    check = answer.check(TODAY)
+    assert (check.kept, check.stands) == (None, None)
+    assert "95 % interval of a count ≤ 1e-9 was not judged" in check.reasons[0]
     assert "utility.statistic" in [each.key for each in decision.questions(record, answer)]
 
 
@@ -275,3 +284,19 @@ def test_an_alternative_that_is_a_promise_holds_for_all_records_of_a_unit():
     assert of_one.kept is False
     assert "is not known for 3 records of one unit together" in of_mu.problem
     assert small.kept is True
+
+
+def test_evidence_that_nobody_read_is_no_green_light():
+    record = replace(FIRST, evidence=(EvidenceFile("audit.json"),))
+    check = record.answer().check(TODAY)
+    assert (check.kept, check.stands) == (True, None)
+    assert check.undecided == ('the evidence was not read: say its folder, as answer(folder=".")',)
+
+
+def test_a_batch_that_is_chosen_is_that_of_the_gradient():
+    fixed = {"noise_multiplier": 2.0, "epochs": 1.0, "data_size": 12_000}
+    training = Configuration("dpsgd", "batch_size", configured=10, fixed=fixed)
+    record = replace(FIRST, mechanism=training, utility=Utility("g", "gradient", at_most=0.1))
+    answer = record.answer()
+    assert answer.error.deviation == pytest.approx(2 / answer.value)
+    assert "is broken: 0.392 with batch_size = 10" in answer.check(TODAY).broken[-1]

@@ -1,0 +1,81 @@
+"""Whether a decision stands: what is configured, its evidence, its review and its questions."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from tellapart._numeric.text import short
+from tellapart.decision.consistency import questions
+from tellapart.decision.record import naming
+from tellapart.decision.solving import Answer, Check, accuracy_of, judged
+from tellapart.mechanisms.subject import curve_of
+
+
+def checked(answer: Answer, today: date) -> Check:
+    """Judge what is configured, and say everything that speaks against it or is open.
+
+    A value at least as private as one that is known to keep all limits keeps them. A less private
+    one is judged by its own curve; where that is too near to a limit for its digits, nothing is
+    judged. Nor is it where a question is open whose answer may ask for more noise.
+    """
+    review = answer.decision.decided.review
+    late = (today - review).days
+    overdue = [f"the review of {review} is overdue by {late} day{'s' * (late > 1)}"] * (late > 0)
+    refuted = [f"evidence speaks against the code: {x}" for x in answer.evidence or () if x.refuted]
+    broken, doubtful = _configured(answer)
+    blocking = tuple(each for each in questions(answer.decision, answer) if each.blocks)
+    unread = []
+    if answer.decision.evidence and answer.evidence is None:
+        unread = ['the evidence was not read: say its folder, as answer(folder=".")']
+    return Check(
+        kept=False if broken else None if doubtful or answer.unjudged else True,
+        overdue=bool(overdue),
+        broken=(*overdue, *broken, *refuted),
+        undecided=(
+            *doubtful,
+            *unread,
+            *(f"an open question, {each.key}: {each.seen}" for each in blocking),
+        ),
+        questions=blocking,
+    )
+
+
+def _configured(answer: Answer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The limits that the configured value breaks, risks first; and what cannot be told."""
+    value, parameter = answer.decision.mechanism.configured, answer.parameter
+    if value is None:
+        return (), (f"the {parameter} in use now is not given (mechanism.configured)",)
+    broken, doubtful = _risks(answer, value)
+    return (*broken, *_inaccurate(answer, value)), doubtful
+
+
+def _risks(answer: Answer, value: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    family, safe = answer.family, answer.choice.parameter
+    if value >= safe if family.grows_private else value <= safe:
+        return (), ()
+    with naming("mechanism", {}):
+        curve = curve_of(family.make(value))
+    broken = tuple(
+        f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
+        f"{family.parameter} = {short(value)}"
+        for limit in answer.limits
+        if judged([limit.asked], curve) is False
+    )
+    if broken or judged([limit.asked for limit in answer.limits], curve):
+        return broken, ()
+    near = f"with {family.parameter} = {short(value)} a limit is too near to tell: configure more"
+    return (), (f"{near} privacy, {answer.setting}",)
+
+
+def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
+    """That the release is not accurate enough with this value, where it is not."""
+    accuracy = accuracy_of(answer.decision, value)
+    if accuracy is None or answer.unjudged:
+        return ()
+    with naming("mechanism", {}):
+        off = accuracy.value(answer.decision.family().make(value))
+    if off <= accuracy.bound:
+        return ()
+    return (
+        f"utility: {accuracy} is broken: {short(off, 4)} with {answer.parameter} = {short(value)}",
+    )
