@@ -146,6 +146,11 @@ class ParameterSearch:
                 "membership as good as certain, as with Gaussian noise or any δ > 0; use laplace "
                 "or discrete-laplace, or limit the PPV at an FPR (--max-ppv)"
             )
+        if worst.value(curve) == math.inf:
+            return Infeasible(
+                f"infeasible: no parameter keeps {asked}: it is infinite at every one tried, as ε "
+                "is at δ = 0 with Gaussian noise; take a larger δ (--delta 1e-5), or laplace"
+            )
         return Infeasible(
             f"infeasible: even the most private one tried, with parameter {short(best, 3)}, has "
             f"{worst.name} = {had}, and {asked} is asked"

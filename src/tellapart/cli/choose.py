@@ -51,6 +51,7 @@ from tellapart.mechanisms.catalogue import (
     WORD_PARAMETERS,
     NamedFamily,
     labelled,
+    open_parameters,
     terms,
 )
 from tellapart.mechanisms.subject import (
@@ -153,6 +154,7 @@ def choose(
     if "max_epsilon" in bounds and "delta" not in given and len(at_delta) > 1:
         rule = "come with --delta where --at-delta is given more than once"
         refuse("--max-epsilon", rule, bounds["max_epsilon"])
+    _refuse_all_given(mechanism, given)
     family, mechanism, deltas = asked_family(mechanism, parameter, given, at_delta)
     prior = knowledge.prior_inside()
     about = {"prior": prior, **attacker.given()}
@@ -240,6 +242,20 @@ def choose(
         ],
     }
     output.give(data, text, picture)
+
+
+def _refuse_all_given(mechanism: str, given: Mapping[str, Any]) -> None:
+    """Refuse an ε that completes the mechanism: nothing is left to be chosen."""
+    if (
+        "epsilon" in given
+        and len(terms(mechanism)) == 1
+        and not open_parameters(mechanism, **given)
+    ):
+        epsilon = short(given["epsilon"])
+        raise InvalidArgument(
+            f"--epsilon must be left out where it leaves nothing to choose, got {epsilon}; did you "
+            f"mean --max-epsilon {epsilon}?"
+        )
 
 
 def _some(limits: list[Limit]) -> list[Limit]:

@@ -16,8 +16,9 @@ from rich.text import Text
 from tellapart import choose
 from tellapart import deployments as published
 from tellapart._checks import refuse
-from tellapart._numeric.text import short
+from tellapart._numeric.text import related, short
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
+from tellapart.choose.utility import noise_error
 from tellapart.cli import limits, terminal
 from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import (
@@ -31,6 +32,7 @@ from tellapart.cli.options import (
     option_of,
     picture_of,
     refuse_half_asked,
+    refuse_undrawn,
 )
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.closed import GuaranteeCurve
@@ -242,6 +244,7 @@ def compare(
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
+    refuse_undrawn(kind, output)
     if kind == "people":
         refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
     specs = _labelled(mechanisms)
@@ -266,12 +269,14 @@ def compare(
 
     def text(console: Console) -> None:
         terminal.title(console, f"{re.sub('^the ', 'The ', comparison.answer())}.")
-        for pair in comparison.pairs if len(specs) == 3 or verbose else ():
+        several = len(comparison.pairs) > 1  # of one the title has said all
+        for pair in comparison.pairs if several and (len(specs) == 3 or verbose) else ():
             terminal.item(console, f"{pair}.")
         console.print()
         marked = map(deltas.marked, comparison.readings)
         shown = (each if verbose else essential(each, about) for each in marked)
-        cells = replace(comparison, readings=tuple(shown)).cells()
+        errors = _errors(subjects)
+        cells = (*replace(comparison, readings=tuple(shown)).cells(), *errors)
         terminal.title(console, "Risks", f"prior probability of membership {short(prior)}")
         terminal.columns(console, cells, keep=2)
         legend = [f"{label}: {spec}" for label, spec in specs.items() if label != spec]
@@ -284,7 +289,7 @@ def compare(
                 own = short(subject.claimed_delta)
                 said = f"{label}: the guarantee has δ = {own} and says nothing at a smaller δ."
                 terminal.item(console, said)
-        if assumed := [label for label, spec in specs.items() if assumes_sensitivity(spec)]:
+        if assumed := [label for label, spec in specs.items() if _at_default(spec, bool(errors))]:
             terminal.item(console, f"{', '.join(assumed)}: {SENSITIVITY_ASSUMED}.")
         if not verbose:
             terminal.hint(console, "--verbose: every risk, every pair, and the Δ-divergence")
@@ -315,6 +320,25 @@ def compare(
         "pairs": [pair_record(pair) for pair in comparison.pairs],
     }
     output.give(data, text, picture)
+
+
+def _at_default(spec: str, with_error: bool) -> bool:
+    """Whether numbers are for a sensitivity of 1 that nobody stated; an error always is."""
+    has = any("sensitivity" in KINDS[term.name].parameters for term in terms(spec))
+    return assumes_sensitivity(spec) or (with_error and has and "sensitivity" not in spec)
+
+
+def _errors(subjects: Mapping[str, Subject]) -> list[tuple[str, ...]]:
+    """What accuracy costs beside: a row where the noise of every answer is known."""
+    errors = [noise_error(subject) for subject in subjects.values()]
+    deviations = [
+        related("=" if error.exact else "≤", error.deviation)
+        for error in errors
+        if error is not None and error.deviation is not None
+    ]
+    if len(deviations) < len(subjects):
+        return []
+    return [("standard deviation of the answer", "–", *deviations)]
 
 
 # Longer mechanisms are named by their kind.

@@ -14,6 +14,7 @@ from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedC
 from tellapart._numeric.text import short
 from tellapart.cli import exits
 from tellapart.errors import visible
+from tellapart.mechanisms.catalogue import KINDS
 
 # What people try first, and the command that does it.
 _GUESSED = {
@@ -87,6 +88,8 @@ def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
         said = f"{_short(command)} has no option {option}"
         if (written := _IN_TEXT.get(option.partition("=")[0])) is not None:
             return f"{said}; write it into the mechanism: gaussian:sigma=2,{written}"
+        if _short(command) == "compare" and (example := _of_mechanism(option)):
+            return f"{said}; write it into each mechanism, such as {example}"
         return f"{said}{_perhaps(_near_option(option, known))}"
     if isinstance(error, UnusedCliTokensError):
         extra = (error.unused_tokens or [""])[0]
@@ -103,6 +106,13 @@ def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
             if kind in (error.target_type, *get_args(error.target_type)):
                 return _no_number(error.token.keyword or "argument", error.token.value, kind)
     return str(error)
+
+
+def _of_mechanism(option: str) -> str:
+    """A mechanism with the parameter that an option was to be; empty where none has it."""
+    key = option.partition("=")[0].lstrip("-").replace("-", "_")
+    named = (kind for kind in KINDS.values() if kind.name != "any" and key in kind.parameters)
+    return next((f"{kind.name}:{key}=1" for kind in named), "")
 
 
 def _short(command: str) -> str:

@@ -195,7 +195,7 @@ PictureKind = Annotated[
     Parameter(
         help="Which picture --plot draws: the trade-off function and the ROC curve on log axes "
         "(both) or one of them, precision-recall, the privacy profile δ(ε), or "
-        "people: an icon array, a square for each person.",
+        "people: an icon array, round dots for members, square ones for non-members.",
         group=OUTPUT,
     ),
 ]
@@ -372,3 +372,9 @@ class Output:
 def _narrow(console: Console) -> bool:
     """Whether the other end cannot read every letter; JSON can spell them all in ASCII."""
     return "utf" not in console.encoding.lower()
+
+
+def refuse_undrawn(kind: PictureKind, output: Output) -> None:
+    """Refuse a kind of picture where none is drawn."""
+    if kind != "both" and output.plot is None:
+        _checks.refuse("--kind", "come with --plot, which draws it", kind)

@@ -24,6 +24,7 @@ from tellapart.cli.options import (
     Verbose,
     picture_of,
     refuse_half_asked,
+    refuse_undrawn,
 )
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
@@ -74,6 +75,7 @@ def risk(
         tellapart risk dpsgd --noise-multiplier 1 \
             --sampling-rate 0.01 --steps 1000
     """
+    refuse_undrawn(kind, output)
     given = values.given()
     if mechanism == "any" and not given:
         raise InvalidArgument(

@@ -23,6 +23,7 @@ from tellapart import _checks
 from tellapart._numeric.text import Scale, short
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
+from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.choice import (
     ExponentialMechanism,
@@ -835,6 +836,11 @@ def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
         for way in KINDS[name].ways
         if values and set(values) <= {*way.needs, *way.takes}
     ]
+    if lacking == [["delta"]] and "epsilon" in values:
+        raise InvalidArgument(
+            f"mechanism must have delta, too, got {shown!r}; write {shown},delta=1e-5, as it has "
+            "no finite ε at δ = 0"
+        )
     if lacking:
         said = dict.fromkeys(" and ".join(keys) for keys in sorted(lacking, key=len))
         return _checks.refuse("mechanism", f"have {' or '.join(said)}, too", shown)

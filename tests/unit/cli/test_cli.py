@@ -329,6 +329,18 @@ def test_compare_says_who_leaks_more(run, parsed):
     assert found["pairs"][1]["crossings"][0]["fpr"] == pytest.approx(1.51963e-4, rel=1e-5)
 
 
+def test_the_noise_of_every_answer_stands_in_a_comparison(run):
+    _, out, _ = run("compare", "laplace:epsilon=1", "gaussian:sigma=2")
+    assert re.search(r"standard deviation of the answer +– +≈ 1.4142 += 2.0000", out)
+    _, out, _ = run("compare", "laplace:epsilon=1", "any:epsilon=1")  # which has none
+    assert "standard deviation" not in out
+
+
+def test_a_comparison_of_two_says_once_who_leaks_more(run):
+    out = run("compare", "laplace:epsilon=1", "laplace:epsilon=2", "--verbose")[1]
+    assert " ".join(out.split()).count("leaks at least as much as") == 1
+
+
 def test_a_sensitivity_that_nobody_gave_is_said(run):
     """Where it matters: noise by its size for a risk, any noise for a choice."""
     words = "sensitivity 1 (default): the most by which one record moves the answer."
@@ -342,7 +354,8 @@ def test_a_sensitivity_that_nobody_gave_is_said(run):
         "choose laplace --max-advantage 0.1 --sensitivity 2": False,
         "choose any --max-advantage 0.1": False,
         "compare laplace:scale=2 laplace:epsilon=1": True,
-        "compare laplace:scale=2,sensitivity=1 laplace:epsilon=1": False,
+        "compare laplace:scale=2,sensitivity=1 any:epsilon=1": False,
+        "compare laplace:epsilon=2 gaussian:sigma=2,sensitivity=1": True,
     }.items():
         out = " ".join(run(*command.split())[1].split())
         assert (words in out.replace("Sensitivity", "sensitivity")) is said, command
@@ -527,6 +540,36 @@ def test_every_command_draws(run, tmp_path, command):
             "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
         ),
         ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or stand "),
+        (
+            "compare laplace gaussian --epsilon 1",
+            "compare has no option --epsilon; write it into each mechanism, such as "
+            "laplace:epsilon=1 (see",
+        ),
+        ("compare laplace gaussian --xyzzy 1", "compare has no option --xyzzy (see"),
+        (
+            "compare laplace:epsilon=1 gaussian:epsilon=1",
+            "mechanism must have delta, too, got 'gaussian:epsilon=1'; write "
+            "gaussian:epsilon=1,delta=1e-5, as it has no finite ε at δ = 0",
+        ),
+        ("risk gaussian --epsilon 1", "mechanism must have delta, too, got 'gaussian:epsilon=1'; "),
+        (
+            "choose gaussian --max-epsilon 1 --delta 0",
+            "infeasible: no parameter keeps epsilon(delta=0) ≤ 1: it is infinite at every one "
+            "tried, as ε is at δ = 0 with Gaussian noise; take a larger δ (--delta 1e-5), or lapl",
+        ),
+        (
+            "choose laplace --epsilon 1",
+            "--epsilon must be left out where it leaves nothing to choose, got 1; did you mean "
+            "--max-epsilon 1?",
+        ),
+        (
+            "risk --epsilon 1 --kind people",
+            "--kind must come with --plot, which draws it, got 'people'",
+        ),
+        (
+            "compare any:epsilon=1 any:epsilon=2 --kind roc",
+            "--kind must come with --plot, which draws it, got 'roc'",
+        ),
         (
             "region --epsilon 1 --fpr 0.1",
             "--fpr and --tpr must be given together: --tpr is missing",
