@@ -20,7 +20,7 @@ from tellapart.cli.exits import Exit, verdict
 from tellapart.cli.options import OUTPUT, Output, Verbose, ends_in
 from tellapart.decision.consistency import Question, questions
 from tellapart.decision.solving import Answer, Check, LimitAnswer
-from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 
 _FIRST = Path("decision.toml")
@@ -151,6 +151,8 @@ def _begin(file: Path, output: Output) -> int:
 def _answered(file: Path, record: decisions.Decision) -> Answer:
     try:
         return record.answer(folder=file.parent)
+    except LimitReached:
+        raise
     except TellapartError as error:
         raise type(error)(f"{file}: {error}") from error
 

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
+from tellapart._decimals import plain_exponent
 from tellapart._numeric.text import Scale, short
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
@@ -571,7 +572,7 @@ def _short(value: float | str) -> str:
     if isinstance(value, str):
         return value
     whole = abs(value) < 1e6 and value == int(value)
-    return str(int(value)) if whole else _checks.plain_exponent(repr(float(value)))
+    return str(int(value)) if whole else plain_exponent(repr(float(value)))
 
 
 def parse(text: str, **given: float | str) -> Subject:
