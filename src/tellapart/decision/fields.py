@@ -191,6 +191,13 @@ TABLES: dict[str, Table] = {
                 Field("what", "What is published.", "Patients in each of 40 districts, once", text),
                 Field("data", "Which data it is made from.", "Patient registry, 2025", text),
                 Field(
+                    "member",
+                    "What is true of a person in the data, in words that the person would use.",
+                    "somebody who was treated for cancer in 2025",
+                    text,
+                    required=False,
+                ),
+                Field(
                     "people",
                     "How many people (units of privacy) are in the data, roughly.",
                     12_000,

@@ -41,6 +41,7 @@ class Release:
     data: str
     people: int
     population: int | None = None
+    member: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -240,6 +240,34 @@ class Answer:
                 for other in self.alternatives
             ],
         }
+
+    def at(self, value: float) -> Answer:
+        """What another value leaves to every attacker, such as the one in use: risks, ε, error.
+
+        Which limit is binding, and what each would ask alone, stay those of the least value.
+        """
+        decision = self.decision
+        with naming("mechanism", {}):
+            subject = self.family.make(value)
+            setting = configured(decision.family(), value)
+        curve = curve_of(subject)
+        error, unjudged = _error(decision, value)
+        return replace(
+            self,
+            value=value,
+            setting=setting,
+            epsilon=float(curve.epsilon(self.delta)),
+            limits=tuple(
+                replace(each, reading=_reading(each.limit.measure, curve, decision.about(attacker)))
+                for each in self.limits
+                for attacker in [decision.attacker(each.attacker)]
+            ),
+            attackers=tuple(_attacker(decision, each, curve) for each in decision.attackers),
+            subject=subject,
+            error=error,
+            accuracy=accuracy_of(decision, value),
+            unjudged=unjudged,
+        )
 
     def check(self, today: date) -> Check:
         """Whether what is configured keeps the limits, and nothing else speaks against it."""

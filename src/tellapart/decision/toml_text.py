@@ -21,7 +21,10 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _WIDTH = 88
 # The keys of a first file that the examples of its fields do not settle.
 _EXAMPLES: Mapping[str, Mapping[str, Any]] = {
-    "release": {"population": 2_000_000},
+    "release": {
+        "member": "somebody who was treated for cancer in 2025",
+        "population": 2_000_000,
+    },
     "privacy": {"records_per_unit": 1, "delta_rule": "1/n^2"},
     "mechanism": {"sensitivity": 1, "configured": 4.0},
     "attacker": {"prior": 0.006, "fpr": 0.001},

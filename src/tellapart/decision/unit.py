@@ -116,7 +116,9 @@ def described(spec: str, neighbours: str, size: int) -> Subject | NamedFamily:
     for term in several:
         refuse_relation(neighbours, term)
     (first, *later) = several
-    if not later and open_parameters(spec):
+    own_values = {key for key in first.values if key not in REPETITION}
+    whole = any(way.fits(own_values) for way in KINDS[first.name].ways)
+    if not later and not whole and open_parameters(spec):
         return related_family(named_family(spec), relation)
     if any(term.name == _TRAINING for term in several):
         own = {SCHEME_NEIGHBOURS[_scheme(x.values)][0] for x in several if x.name == _TRAINING}

@@ -7,19 +7,17 @@ people wrote stays in their words.
 from __future__ import annotations
 
 import datetime
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
-from tellapart.data import sources
 from tellapart.decision.consistency import questions
+from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
-from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
@@ -77,30 +75,37 @@ def of_decision(
     'Of 1,000 people whom the attacker flags, at most 20 are in the data'
     """
     _checks.instance(decisions.Decision, "a decision, as decision.read gives", decision=decision)
-    known = decision.answer() if answer is None else answer
-    evidence = tuple(
-        _evidence(place, entry, Path(folder)) for place, entry in enumerate(decision.evidence, 1)
-    )
+    known = decision.answer(folder=folder) if answer is None else answer
+    if known.evidence is None:
+        known = replace(known, evidence=results(decision, folder))
     release, privacy, decided = decision.release, decision.privacy, decision.decided
-    noise, check = _noise(known), known.check(today or decided.date)
+    check, least = known.check(today or decided.date), known
+    configured = decision.mechanism.configured
+    if configured is not None:
+        known = least.at(configured)
+    mechanism = _mechanism(known)
     return DecisionDocument(
         headline=f"{decision.title}: {known.setting}",
         title=decision.title,
-        alerts=_alerts(known, evidence, check),
+        alerts=_alerts(known, check),
         released=release.what,
         data_from=release.data,
         people=release.people,
         population=release.population,
+        member=release.member or "",
         unit=privacy.unit,
         neighbours=privacy.relation.value,
         records=_records(privacy.group),
         harms=tuple(dict.fromkeys(limit.measure.harm for limit in decision.limits)),
         limits=tuple(_limit(known, limit) for limit in known.limits),
         picture=_picture(known),
-        noise=noise,
+        noise=_mechanism(known, but=("sensitivity",)),
+        mechanism=mechanism,
         setting=str(known.setting),
-        utility=_utility(known),
-        in_use=_in_use(known, check),
+        in_use=configured is not None,
+        why=(*_why(known, least, check), *_utility(known)),
+        kept=_KEPT[check.kept if configured is not None else True],
+        least=_value(least, "≥" if least.family.grows_private else "≤"),
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
@@ -111,39 +116,37 @@ def of_decision(
         scope=known.scope,
         certified=certified(known.subject, known.curve, known.delta),
         parameter=known.parameter,
-        sensitivity=tuple(_nearby(known)),
+        sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),
         comparable=_comparable(known),
         assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
-        evidence=evidence,
-        questions=tuple(map(str, questions(decision, known))),
-        registry=_registry(known, noise),
+        evidence=tuple(map(_evidence, known.evidence or ())),
+        questions=tuple(map(str, questions(decision, least))),
+        registry=_registry(known, mechanism),
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
-        answer=known,
+        answer=least,
     )
 
 
 # -- page one --------------------------------------------------------------------------------
 
 
-def _alerts(answer: Answer, evidence: Sequence[EvidenceRow], check: Check) -> tuple[str, ...]:
-    """What nobody may sign without having read it."""
-    refuted = [
-        f"A test speaks against the code: {each.headline} ({each.file})."
-        for each in evidence
-        if each.refuted
-    ]
+def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
+    """What nobody may sign without having read it: what is wrong, then what is open."""
     clash = []
     if answer.clashes:
         limits = "; ".join(map(str, answer.clashes))
         clash = [
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
-    # That a review is overdue comes first; that nothing is configured is no alert.
-    reasons = check.reasons if check.kept is False else check.reasons[: int(check.overdue)]
-    return (*refuted, *clash, *(f"{reason[0].upper()}{reason[1:]}." for reason in reasons))
+    # Open questions are told in full; that nothing is configured is no alert.
+    doubts = check.undecided[: len(check.undecided) - len(check.questions)]
+    if answer.decision.mechanism.configured is None:
+        doubts = ()
+    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*check.broken, *doubts))
+    return (*reasons, *clash, *(f"Open question: {each}" for each in check.questions))
 
 
 def _day(day: datetime.date) -> str:
@@ -155,21 +158,24 @@ def _records(group: int) -> str:
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
-def _noise(answer: Answer) -> str:
-    """The mechanism as it is to be configured, in words."""
+def _mechanism(answer: Answer, but: Sequence[str] = ()) -> str:
+    """The mechanism as it is configured, in words, but for some numbers."""
     chosen = answer.decision.mechanism
     numbers = {answer.parameter: answer.value, **chosen.fixed}
-    return text_in_words(str(Term(chosen.name, numbers)))
+    kept = {key: number for key, number in numbers.items() if key not in but}
+    return text_in_words(str(Term(chosen.name, kept)))
 
 
-def _counted(answer: Answer, attacker: str, reading: Reading) -> CountedRisk | None:
+def _counted(
+    answer: Answer, attacker: str, reading: Reading, bound: float | None = None
+) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
-    return counted(reading, about, "release")
+    return counted(reading, about, "release", bound=bound)
 
 
 def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
     without, reached, _ = limit.reading.columns
-    count = _counted(answer, limit.attacker, limit.reading)
+    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
     side = "≥" if limit.asked.least else "≤"
     accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
     sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
@@ -177,8 +183,9 @@ def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
         sentence += f" {_advantage(answer, limit.attacker)}"
     else:
         sentence = count.sentence
-        most = short(count.out_of * limit.asked.bound, 4)
-        accepted = f"{'at least' if limit.asked.least else 'at most'} {most} of {count.out_of:,}"
+        most = count.accepted(limit.asked.bound, limit.asked.least)
+        side_of = "at least" if limit.asked.least else "at most"
+        accepted = f"{side_of} {most:,} of {count.out_of:,}"
     alone = "any" if limit.alone is None else short(limit.alone, 6)
     return LimitRow(
         limit.attacker,
@@ -206,17 +213,43 @@ def _reading_of(answer: Answer, attacker: str, key: str) -> Reading | None:
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:
-    """The binding limit as a count; where it is none, another, or the advantage."""
+    """The binding limit as a count of people; where it is none, another, or the advantage."""
     limits = sorted(answer.limits, key=lambda limit: not limit.binding)
-    tried = [(limit.attacker, limit.reading) for limit in limits]
+    tried = [(limit.attacker, limit.reading, limit.asked.bound) for limit in limits]
     for part in answer.attackers:
-        tried += [(part.attacker.name, x) for x in part.readings if x.key == "advantage"]
-    for attacker, reading in tried:
-        if (count := _counted(answer, attacker, reading)) is not None:
-            return PeoplePicture(
-                attacker, count.caption, count.out_of, count.without, count.with_output, count.side
-            )
+        tried += [(part.attacker.name, x, 1.0) for x in part.readings if x.key == "advantage"]
+    counts = [(each[0], _counted(answer, *each)) for each in tried]
+    drawn = [(attacker, count) for attacker, count in counts if count is not None]
+    # Attempts are no people: anybody grasps a count of people more readily.
+    for attacker, count in sorted(drawn, key=lambda each: not each[1].of_people):
+        return PeoplePicture(
+            attacker, count.caption, count.out_of, count.without, count.with_output, count.side
+        )
     return None
+
+
+_KEPT = {True: "keeps every limit", False: "breaks a limit", None: "not known to keep every limit"}
+
+
+def _value(answer: Answer, relation: str = "=") -> str:
+    return f"{answer.parameter} {relation} {short(answer.value, 10)}"
+
+
+def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
+    """Whether what is in use keeps the limits, and the least that does."""
+    best = f"the {'least' if least.family.grows_private else 'largest'} that keeps every limit"
+    if answer.decision.mechanism.configured is None:
+        yield f"It is {best}. What is in use now is not on record."
+    elif answer.value == least.value:
+        yield f"It is in use now, and {best}."
+    else:
+        kept = _KEPT[check.kept] if check.kept is not None else f"is {_KEPT[None]}"
+        yield f"It is in use now, and {kept}; {best} is {_value(least)}."
+    if check.questions:
+        yield "All this holds only if the open questions above are answered as assumed."
+    if (binding := answer.binding) is not None:
+        accepted = _limit(answer, binding).accepted
+        yield f"The limit that decides is that on {binding.attacker}: {accepted}."
 
 
 def _utility(answer: Answer) -> tuple[str, ...]:
@@ -224,17 +257,24 @@ def _utility(answer: Answer) -> tuple[str, ...]:
     wanted, error = answer.decision.utility, answer.error
     said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
     if error is not None:
-        said.append(f"{str(error).capitalize()} of the truth.")
+        most = None if answer.accuracy is None else answer.accuracy.bound
+        wished = "" if most is None else f"; accepted: at most {short(most)}"
+        off = f"the error of {error.of}"
+        if wanted is not None and wanted.cells and error.of.startswith("the histogram"):
+            off = f"the largest error of {wanted.cells:,} counts"
+        said.append(
+            f"In {short(100 * error.coverage)} of 100 cases {off} is at most "
+            f"{_few(error.margin, most)}{wished}."
+        )
     return tuple(said)
 
 
-def _in_use(answer: Answer, check: Check) -> str:
-    """What is configured now, where it is known and known to keep the limits."""
-    value = answer.decision.mechanism.configured
-    if value is None or not check.kept:
-        return ""
-    same = "" if value == answer.value else "; the risks above are those of the value chosen"
-    return f"In use now: {answer.parameter} = {short(value)}, which keeps every limit{same}."
+def _few(value: float, most: float | None) -> str:
+    """As few digits, rounded up, as show that a value is no more than the most."""
+    shown = [short(value, digits, up=True) for digits in range(3, 18)]
+    if most is None or value > most:
+        return shown[0]
+    return next((each for each in shown if float(each) <= most), shown[-1])
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------
@@ -248,7 +288,7 @@ def _attacker(answer: Answer, place: int) -> AttackerPart:
 
 
 def _nearby(answer: Answer) -> list[NearbyRow]:
-    said = {0.9: "10 % less noise", 1.0: "as chosen", 1.1: "10 % more noise"}
+    said = {0.9: "10 % less noise", 1.0: "the least", 1.1: "10 % more noise"}
     return [
         NearbyRow(
             said.get(near.factor, f"{short(near.factor)} times the noise"),
@@ -269,7 +309,7 @@ def _alternative(other: AlternativeAnswer) -> AlternativeRow:
     named = text_in_words(known.mechanism)
     if other.problem or other.epsilon is None:
         return AlternativeRow(named, "no answer", "", other.problem, known.why_not)
-    kept = "keeps every limit" if other.kept else "breaks a limit"
+    kept = _KEPT[other.kept]
     epsilon = f"≤ {fixed(other.epsilon, up=True)}"
     setting = "as it is" if other.setting == known.mechanism else other.setting
     return AlternativeRow(named, setting, epsilon, kept, known.why_not)
@@ -373,7 +413,7 @@ def _not_covered(answer: Answer) -> tuple[str, ...]:
 REGISTRY = "opendp/deployments-registry-data, deployments/uber.yaml"
 
 
-def _registry(answer: Answer, noise: str) -> dict[str, str]:
+def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
     """What an entry in the public registry of deployments would say, by the registry's fields."""
     decision = answer.decision
     return {
@@ -386,7 +426,7 @@ def _registry(answer: Answer, noise: str) -> dict[str, str]:
         f"{_records(decision.privacy.group)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
         "privacy_loss.privacy_parameters.delta": short(answer.delta),
-        "implementation.mechanisms": noise,
+        "implementation.mechanisms": mechanism,
         "implementation.justification": "; ".join(
             f"{limit}: {limit.limit.reason}" for limit in answer.limits
         ),
@@ -396,44 +436,9 @@ def _registry(answer: Answer, noise: str) -> dict[str, str]:
 # -- evidence --------------------------------------------------------------------------------
 
 
-def _evidence(place: int, entry: Any, folder: Path) -> EvidenceRow:
-    """What an audit's own report says; anything else is refused by its place in the file."""
-    path = f"evidence[{place}].file"
-    try:
-        held = json.loads(sources.text(folder / entry.file))
-    except FileNotFoundError as error:
-        raise InvalidArgument(
-            f"{path} must be a file that exists, beside the decision file, got {entry.file!r}"
-        ) from error
-    except (ValueError, RecursionError):
-        held = None
-    if not _is_audit(held):
-        _checks.refuse(
-            path, "be the JSON that tellapart audit or probe wrote by --report", entry.file
-        )
-    reasons = tuple(str(each) for each in held["reasons"])
-    if held["refuted"] is False:
-        reasons = (*reasons, _PROOF)
-    return EvidenceRow(
-        file=entry.file,
-        what=entry.what or "",
-        headline=held["headline"],
-        reasons=reasons,
-        claim=held.get("claim") or "",
-        design=held.get("design") or "",
-        refuted=held["refuted"],
-        command=str(held["made"].get("command") or ""),
-    )
-
-
-def _is_audit(held: Any) -> bool:
-    """Whether it is a report of something that was tested, rather than of a claim alone."""
-    return (
-        isinstance(held, dict)
-        and {"headline", "reasons", "refuted", "design", "made"} <= held.keys()
-        and isinstance(held["headline"], str)
-        and isinstance(held["reasons"], list)
-        and (held["refuted"] is None or isinstance(held["refuted"], bool))
-        and isinstance(held["design"], str)
-        and isinstance(held["made"], dict)
-    )
+def _evidence(result: EvidenceResult) -> EvidenceRow:
+    """What an audit's own report says, and what that is no proof of."""
+    told = {part.name: getattr(result, part.name) for part in fields(EvidenceRow)}
+    if result.refuted is False:
+        told["reasons"] = (*result.reasons, _PROOF)
+    return EvidenceRow(**told)

@@ -136,6 +136,8 @@ class DecisionDocument:
     """A decision as a document to sign: what could go wrong, how likely, who decided, and why.
 
     ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
+    Risks, ε and error are those of what is in use; of the least noise, where nothing is known to
+    be ``in_use``.
 
     >>> from tellapart import decision, report
     >>> document = report.of_decision(decision.parse(decision.template()))
@@ -150,6 +152,7 @@ class DecisionDocument:
     data_from: str
     people: int
     population: int | None
+    member: str
     unit: str
     neighbours: str
     records: str
@@ -157,9 +160,12 @@ class DecisionDocument:
     limits: tuple[LimitRow, ...]
     picture: PeoplePicture | None
     noise: str
+    mechanism: str
     setting: str
-    utility: tuple[str, ...]
-    in_use: str
+    in_use: bool
+    why: tuple[str, ...]
+    kept: str
+    least: str
     decided_by: str
     decided_on: str
     review_on: str

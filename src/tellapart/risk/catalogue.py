@@ -171,7 +171,7 @@ class Counted:
     """A risk as a count: of so many such people or attempts, so many are this (``one``, ``many``).
 
     ``where`` is what else must be said for the count to have a meaning, and ``dot`` what one of
-    them is in a picture, where that is not the same.
+    them is in a picture, where that is not the same. ``people``: what is counted is people.
     """
 
     of: str
@@ -179,6 +179,7 @@ class Counted:
     many: str
     where: str = ""
     dot: str = ""
+    people: bool = True
 
 
 @dataclass(frozen=True)
@@ -360,9 +361,10 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             counted=Counted(
-                "people about whom the release tells the most it can",
+                "people whom the attacker suspects alike",
                 "is in the data",
                 "are in the data",
+                "even where the noise happens to hide the least",
             ),
         ),
         Measure(
@@ -442,6 +444,7 @@ MEASURES: dict[str, Measure] = {
                 "pairs of a person in the data and one who is not",
                 "is put in the right order",
                 "are put in the right order",
+                people=False,
             ),
         ),
         Measure(
@@ -525,9 +528,11 @@ MEASURES: dict[str, Measure] = {
             ),
             bound_only=True,
             counted=Counted(
-                "descriptions, each of which fits a person with probability {predicate_weight}",
-                "fits exactly one person in the data",
-                "fit exactly one person in the data",
+                "attempts to describe one person in the data and nobody else",
+                "succeeds",
+                "succeed",
+                "by descriptions that fit {predicate_weight} people",
+                people=False,
             ),
             harm="a description that fits this person and nobody else in the data",
         ),

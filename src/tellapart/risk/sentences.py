@@ -86,15 +86,26 @@ class CountedRisk(NamedTuple):
     side: str  # at most, or at least
     sentence: str
     caption: str  # of a picture in which each of them is a dot
+    of_people: bool
+
+    def accepted(self, bound: float, least: bool = False) -> int:
+        """A limit as a count of as many, rounded so that it never accepts more."""
+        return _whole(self.out_of * bound, up=least)
 
 
 def counted(
-    reading: Reading, about: Mapping[str, Any], release: str = "output"
+    reading: Reading,
+    about: Mapping[str, Any],
+    release: str = "output",
+    *,
+    bound: float | None = None,
 ) -> CountedRisk | None:
     """A risk as a count of people, for people who read no rates; None where it is no share.
 
     ``about`` are the attacker's parameters that were asked for. With the output the count is
     rounded so that the attack never looks weaker, without it so that the gain never looks smaller.
+    A risk that keeps the limit ``bound`` keeps it as a count, too: there are as many people as it
+    takes.
 
     >>> import tellapart as ta
     >>> from tellapart.risk.catalogue import MEASURES
@@ -108,15 +119,18 @@ def counted(
         return None
     people = 1_000
     least = min((x for x in (reading.baseline, reading.gain) if x > 0), default=1.0)
-    while people * least < 1 - 1e-9 and people < _MOST_PEOPLE:
-        people *= 10
     words = measure.counted
     up = {"≤": True, "≥": False}.get(reading.relation, not measure.smaller_is_worse)
     side = "at most" if up else "at least"
+    while people < _MOST_PEOPLE and (
+        people * least < 1 - 1e-9 or _looks_broken(people, reading.value, bound, up)
+    ):
+        people *= 10
     count = _whole(people * reading.value, up)
     without = _value(_number(people * reading.baseline, up=not up, digits=3))
     shares = {key: f"{short(100 * value, 3)} %" for key, value in about.items() if value < 1}
-    shares[PREDICATE_WEIGHT.key] = short(about.get(PREDICATE_WEIGHT.key, 0), 3)
+    weight = about.get(PREDICATE_WEIGHT.key, 0)
+    shares[PREDICATE_WEIGHT.key] = f"1 in {in_full(1 / weight)}" if weight else "no"
     where = f" ({words.where.format(**shares)})" if words.where else ""
     of = words.of.format(**shares)
     caption = f"Each dot is one of {people:,} {of}; a filled one {words.dot or words.one}{where}."
@@ -125,7 +139,15 @@ def counted(
         f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
         f"without the {release}, {in_full(without)}."
     )
-    return CountedRisk(people, without, count, side, sentence, caption)
+    return CountedRisk(people, without, count, side, sentence, caption, words.people)
+
+
+def _looks_broken(people: int, value: float, bound: float | None, up: bool) -> bool:
+    """Whether counts of so many people break a limit that the risk itself keeps."""
+    if bound is None:
+        return False
+    count, accepted = _whole(people * value, up), _whole(people * bound, not up)
+    return value <= bound and count > accepted if up else value >= bound and count < accepted
 
 
 def _whole(count: float, up: bool) -> int:

@@ -15,6 +15,7 @@ from parsed_page import Page
 
 import tellapart as ta
 from tellapart import decision, deployments, report
+from tellapart._numeric.text import fixed
 from tellapart.report import decision_document
 from tellapart.report.decision_document import unit_kind
 from tellapart.risk.catalogue import MEASURES
@@ -63,7 +64,7 @@ def test_the_first_page_answers_the_four_questions(case):
     assert "without the release" in words
     # What was chosen?
     assert told.noise in words
-    assert f"The binding one is that on {told.answer.binding.attacker}" in words
+    assert f"The limit that decides is that on {told.answer.binding.attacker}" in words
     # Who decided, and when is it looked at again?
     decided = record.decided
     assert f"{decided.owner} decided on {decided.date.day} {decided.date:%B %Y}" in words
@@ -76,20 +77,42 @@ def test_the_first_page_answers_the_four_questions(case):
 def test_no_word_of_the_trade_is_left_unexplained(case):
     words = first_page(report.page(document(case))).partition("For engineers")[0]
     assert ("flag" in words) == ("To flag a person is to say" in words)
-    for term in ("TPR", "FPR", "PPV", "membership advantage", "ε", "δ", "None", "nan"):
+    terms = ("TPR", "FPR", "PPV", "membership advantage", "ε", "δ", "None", "nan", "probability")
+    terms += ("binding", "nit of privacy", "least private", "ensitivity", "standard deviation")
+    for term in terms:
         assert term not in words, term
+    assert not re.search(r"\d\.\d{5}", words)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_picture_is_the_binding_limit_without_and_with_the_release(case):
+def test_what_it_means_to_be_in_the_data_is_said(case):
+    told = document(case)
+    meant = told.answer.decision.release.member
+    assert f"A person in the data is {meant}." in first_page(report.page(told))
+    assert "A person in the data is" not in report.page(replace(told, member=""))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_an_attacker_has_without_the_release_is_not_the_release(case):
+    for attacker in document(case).answer.decision.attackers:
+        assert "weights" not in attacker.knows
+        assert "release" not in attacker.knows
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_picture_is_a_limit_on_people_without_and_with_the_release(case):
     told = document(case)
     page = report.page(told)
     drawn = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
     assert len(drawn) == 2  # one picture: without, and with
     assert [one.count("h0") for one in drawn] == [1_000, 1_000]
-    binding = told.answer.binding
+    used = told.answer.at(told.answer.decision.mechanism.configured)
+    binding = used.binding
+    if case == "census":  # attempts to describe somebody are no people
+        binding = used.limits[0]
     about = told.answer.decision.about(told.answer.decision.attacker(binding.attacker))
     count = counted(binding.reading, about, "release")
+    assert count.of_people
     assert told.picture.attacker == binding.attacker
     assert (told.picture.without, told.picture.with_output) == (count.without, count.with_output)
     assert f"at most {count.with_output:,} of {count.out_of:,} with it" in page
@@ -121,7 +144,7 @@ def test_counts_never_make_an_attack_look_weaker(key, mechanism):
 
 def test_a_risk_that_is_no_share_has_no_count_and_another_is_drawn():
     limits = (replace(FIRST.limits[0], risk="epsilon", at_most=1.0),)
-    told = report.of_decision(replace(FIRST, limits=limits))
+    told = report.of_decision(replace(with_configured(None), limits=limits))
     said = "ε at δ = 6.94444e-9: ≈ 1.0000; without the release, 0. Of 1,000 people in the data, "
     assert told.limits[0].sentence.startswith(said)
     assert "more are flagged" in report.page(told) or "more is flagged" in report.page(told)
@@ -182,7 +205,7 @@ def test_a_real_report_is_read_as_evidence(tmp_path):
         replace(FIRST, evidence=(decision.record.EvidenceFile("audit.json"),)), folder=tmp_path
     )
     assert told.alerts == (
-        "A test speaks against the code: REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence "
+        "Evidence speaks against the code: REFUTED: the claim ε = 0.5, δ = 0, at 95 % confidence "
         "(audit.json).",
     )
 
@@ -223,16 +246,34 @@ def test_an_overdue_review_and_a_broken_limit_are_alerts():
     late = report.of_decision(FIRST, today=datetime.date(2027, 11, 18))
     assert "overdue" in first_page(report.page(late))
     assert first().alerts == ()
-    weak = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=1.0))
-    told = report.of_decision(weak)
+    told = report.of_decision(with_configured(1.0))
     assert "is broken" in told.alerts[0]
-    assert "In use now" not in first_page(report.page(told))
-    used = first_page(report.page(first()))
-    assert "In use now: sigma = 4, which keeps every limit" in used
-    silent = replace(FIRST, mechanism=replace(FIRST.mechanism, configured=None))
+    silent = with_configured(None)
     assert report.of_decision(silent).alerts == ()
     later = report.of_decision(silent, today=datetime.date(2027, 11, 18)).alerts
     assert [alert.partition(" is overdue")[1] for alert in later] == [" is overdue"]
+
+
+def test_questions_that_block_are_alerts_with_their_text():
+    privacy = replace(FIRST.privacy, unit="one patient, all visits", records_per_unit=None)
+    told = report.of_decision(replace(FIRST, privacy=privacy))
+    (alert,) = told.alerts
+    assert alert.startswith("Open question: privacy.records_per_unit: the unit is 'one patient, ")
+    assert alert.removeprefix("Open question: ") in told.questions
+    words = first_page(report.page(told))
+    assert alert in words
+    assert "only if the open questions above are answered as assumed" in words
+    other = [question for question in first().questions if question.startswith("mechanism.name")]
+    assert len(other) == 1  # asked, and blocks nothing
+    assert first().alerts == ()
+
+
+def test_of_an_answer_whose_evidence_was_not_read_it_is_read(tmp_path):
+    record = audited(tmp_path)
+    told = report.of_decision(record, folder=tmp_path, answer=record.answer())
+    assert told.alerts == (
+        "Evidence speaks against the code: REFUTED: the claim ε = 1 (audit.json).",
+    )
 
 
 def test_an_answer_that_is_too_far_off_is_an_alert():
@@ -242,6 +283,99 @@ def test_an_answer_that_is_too_far_off_is_an_alert():
     assert alert in first_page(report.page(told))
 
 
+# -- what is in use ------------------------------------------------------------------------------
+
+
+def with_configured(value, record=FIRST):
+    return replace(record, mechanism=replace(record.mechanism, configured=value))
+
+
+def test_the_document_describes_what_is_in_use():
+    told, least = first(), report.of_decision(with_configured(None))
+    own = ta.Gaussian(4).curve()
+    about = {"prior": 0.006, "fpr": 0.001}
+    (row,) = told.limits
+    assert row.reached == MEASURES["ppv"].reading(own, **about).columns[1]
+    assert row.reached != least.limits[0].reached
+    assert told.epsilon == f"≤ {fixed(own.epsilon(FIRST.delta), up=True)}"
+    assert told.registry["privacy_loss.privacy_parameters.epsilon"] == told.epsilon[2:]
+    assert told.noise == "Gaussian, σ = 4"
+    assert told.registry["implementation.mechanisms"] == "Gaussian, σ = 4, sensitivity 1"
+    assert told.data()["answer"]["value"] == least.answer.value
+    assert told.setting == "sigma = 4"
+    assert told.picture.with_output < least.picture.with_output
+    assert [part.risks for part in told.attackers] != [part.risks for part in least.attackers]
+    words = first_page(report.page(told))
+    said = "It is in use now, and keeps every limit; the least that keeps every limit is sigma = "
+    assert f"{said}2.6186." in words
+    assert "In 95 of 100 cases the largest error of 40 counts is at most 12.9" in words
+    (ours,) = [row for row in told.comparable.same if row.ours]
+    assert told.epsilon in ours.promise
+    assert told.least == "sigma ≥ 2.6186"  # all that is not of the value in use
+
+
+def test_without_a_value_in_use_it_describes_the_least():
+    told = report.of_decision(with_configured(None))
+    assert told.noise == "Gaussian, σ = 2.6186"
+    words = first_page(report.page(told))
+    assert "It is the least that keeps every limit. What is in use now is not on record." in words
+    same = first_page(report.page(report.of_decision(with_configured(told.answer.value))))
+    assert "It is in use now, and the least that keeps every limit." in same
+
+
+def test_what_breaks_a_limit_is_described_with_its_own_risks():
+    told = report.of_decision(with_configured(1.0))
+    words = first_page(report.page(told))
+    assert words.index("is broken") < words.index("What is released")
+    assert "in use now, and breaks a limit; the least that keeps every limit is sigma" in words
+    assert told.picture.with_output > 20  # of 1,000: more than is accepted
+    assert told.kept == "breaks a limit"
+    assert "sigma = 1: breaks a limit" in Page(report.page(told)).text
+
+
+def test_of_a_mechanism_by_its_epsilon_the_largest_keeps_every_limit():
+    mechanism = decision.record.Configuration("laplace", "epsilon", 0.1, {"sensitivity": 1})
+    told = report.of_decision(replace(FIRST, mechanism=mechanism))
+    assert "the largest that keeps every limit is epsilon = " in first_page(report.page(told))
+    assert told.least.startswith("epsilon ≤ ")
+
+
+@given(
+    bound=st.floats(0.0061, 0.9),
+    more=st.floats(1, 3),
+)
+def test_counts_keep_a_limit_that_the_risk_keeps(bound, more):
+    about = {"prior": 0.006, "fpr": 0.001}
+    curve = ta.Gaussian(2.6 * more).curve()
+    reading = MEASURES["ppv"].reading(curve, **about)
+    count = counted(reading, about, bound=bound)
+    if reading.value > bound:
+        assert count.with_output > count.accepted(bound)
+    elif bound - reading.value > 1e-8:
+        assert count.with_output <= count.accepted(bound)
+    assert count.accepted(bound) / count.out_of <= bound * (1 + 1e-9)
+
+
+def test_what_is_reached_never_looks_like_more_than_what_is_accepted():
+    record = decision.read(EXAMPLES / "cohort.toml")
+    limits = (replace(record.limits[0], at_most=0.0195), *record.limits[1:])
+    told = report.of_decision(replace(with_configured(None, record), limits=limits))
+    assert "Of 10,000 people whom the attacker flags, at most 195 are" in told.limits[0].sentence
+    assert told.limits[0].accepted == "at most 195 of 10,000"
+
+
+def test_an_alternative_too_near_to_a_limit_does_not_break_it():
+    (other,) = document("census").answer.alternatives
+    row = decision_document._alternative(replace(other, kept=None))
+    assert row.kept == "not known to keep every limit"
+
+
+def test_an_alternative_in_full_has_numbers():
+    (other,) = document("training").alternatives
+    assert other.epsilon.startswith("≤ ")
+    assert (other.setting, other.kept) == ("as it is", "breaks a limit")
+
+
 # -- the rest ------------------------------------------------------------------------------------
 
 
@@ -249,7 +383,8 @@ def test_an_answer_that_is_too_far_off_is_an_alert():
 def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason(case):
     told = document(case)
     page = report.page(told)
-    for part, answered in zip(told.attackers, told.answer.attackers, strict=True):
+    used = told.answer.at(told.answer.decision.mechanism.configured)
+    for part, answered in zip(told.attackers, used.attackers, strict=True):
         shown = [one for one in answered.readings if one.key != "epsilon"]
         assert [(one.without, one.words, one.gain) for one in part.risks] == [
             one.columns for one in shown
