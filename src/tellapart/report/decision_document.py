@@ -86,7 +86,7 @@ def of_decision(
         known = least.at(configured)
     mechanism = _mechanism(known)
     return DecisionDocument(
-        headline=f"{decision.title}: {known.setting}",
+        headline=f"{decision.title}: {known.asks}",
         title=decision.title,
         alerts=_alerts(known, check),
         released=release.what,
@@ -102,7 +102,7 @@ def of_decision(
         picture=_picture(known),
         noise=_mechanism(known, but=("sensitivity",)),
         mechanism=mechanism,
-        setting=str(known.setting),
+        setting=known.asks,
         in_use=configured is not None,
         why=(*_why(known, least, check), *_utility(known)),
         kept=_KEPT[check.kept if configured is not None else True],
