@@ -96,6 +96,7 @@ def whole(least: int, most: int = 10**305, /, **named: Any) -> int:
     if not isinstance(value, numbers.Integral) and not _double(name, value).is_integer():
         refuse(name, "be a whole number", value)
     result = int(value) if isinstance(value, numbers.Integral) else int(_double(name, value))
+    value = result if abs(result) < 10**6 else value  # 3 where 3.0 came, and 1e9 as it came
     if result < least:
         refuse(name, f"be at least {least}", value)
     if result > most:

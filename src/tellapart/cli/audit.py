@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter
 from tellapart._checks import refuse
 from tellapart.audit import (
     Band,
+    Counts,
     Credible,
     Evidence,
     Fixed,
@@ -21,6 +22,7 @@ from tellapart.audit import (
     Scores,
     Split,
     Verdict,
+    from_counts,
     judge,
     many_runs,
     metrics,
@@ -220,19 +222,6 @@ class CountOptions:
         """Whether any of them was."""
         return self != CountOptions()
 
-    def refuse_scores(
-        self, files: Sequence[str], design: str | None, columns: Columns, looking: MethodOptions
-    ) -> None:
-        """Refuse what speaks of scores: targets are only counted."""
-        rule = "be left out with counts of targets, such as --successes"
-        if files:
-            refuse("a score file", rule, " ".join(files))
-        given = asdict(looking) | asdict(columns) | {"design": design}
-        usual = asdict(MethodOptions(looking.confidence)) | asdict(Columns()) | {"design": None}
-        for name, value in given.items():
-            if value != usual[name]:
-                refuse(option_of(name), rule, value)
-
     def evidence(self, confidence: float) -> Evidence:
         """What the counts show."""
         for option, other in (("successes", "trials"), ("control_successes", "control_trials")):
@@ -263,6 +252,60 @@ class CountOptions:
         )
 
 
+@Parameter(
+    name="*", group=Group("Counts of a membership attack, instead of files: all four", sort_key=3)
+)
+@dataclass(frozen=True)
+class FlaggedOptions:
+    """How many members and non-members an attack flagged, each in a run of its own."""
+
+    true_positives: Annotated[
+        Whole | None, Parameter(help="How many members it flagged.", show_default=False)
+    ] = None
+    members: Annotated[Whole | None, Parameter(help="Of how many members.", show_default=False)] = (
+        None
+    )
+    false_positives: Annotated[
+        Whole | None, Parameter(help="How many non-members it flagged.", show_default=False)
+    ] = None
+    non_members: Annotated[
+        Whole | None, Parameter(help="Of how many non-members.", show_default=False)
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them was."""
+        return self != FlaggedOptions()
+
+    def evidence(self, design: str | None, confidence: float) -> Evidence:
+        """What the counts show, of an attack that was settled before."""
+        counts = asdict(self)
+        if missing := [option_of(name) for name, count in counts.items() if count is None]:
+            raise InvalidArgument(
+                f"{', '.join(missing)} must be given, too, as in: tellapart audit "
+                "--true-positives 90 --members 100 --false-positives 10 --non-members 100 "
+                "--design many-runs --epsilon 1"
+            )
+        if design != "many-runs":
+            rule = "be many-runs with counts: each record was attacked in a run of its own"
+            refuse("--design", rule, design)
+        return from_counts(Counts(**counts), confidence)
+
+
+def _refuse_scores(
+    counts: str, files: Sequence[str], columns: Columns, looking: MethodOptions
+) -> None:
+    """Refuse what speaks of scores: these are only counted."""
+    rule = f"be left out with counts of {counts}"
+    if files:
+        refuse("a score file", rule, " ".join(files))
+    given = asdict(looking) | asdict(columns)
+    usual = asdict(MethodOptions(looking.confidence)) | asdict(Columns())
+    for name, value in given.items():
+        if value != usual[name]:
+            refuse(option_of(name), rule, value)
+
+
 def audit(
     *files: Annotated[
         str,
@@ -273,7 +316,10 @@ def audit(
     ],
     design: Annotated[
         Literal["many-runs", "one-run", "one-model"] | None,
-        Parameter(help="Experimental design of scores; required with files.", show_default=False),
+        Parameter(
+            help="Experimental design; required but for --successes and --trials.",
+            show_default=False,
+        ),
     ] = None,
     mechanism: Claimed = None,
     values: Values = Values(),
@@ -281,6 +327,7 @@ def audit(
     columns: Columns = Columns(),
     looking: MethodOptions = MethodOptions(),
     counts: CountOptions = CountOptions(),
+    flagged: FlaggedOptions = FlaggedOptions(),
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
@@ -319,9 +366,24 @@ def audit(
 
         tellapart audit --successes 31 --trials 100 \
             --baseline 0.1 --epsilon 1
+
+    Or how many members and non-members an attack flagged, which was settled before:
+
+        tellapart audit --true-positives 90 --members 100 \
+            --false-positives 10 --non-members 100 \
+            --design many-runs --epsilon 1
     """
+    counted = counts.given or flagged.given
     if counts.given:
-        counts.refuse_scores(files, design, columns, looking)
+        if flagged.given:
+            option = next(name for name, count in asdict(flagged).items() if count is not None)
+            refuse(option_of(option), "be left out with counts of targets", asdict(flagged)[option])
+        targets = "targets, such as --successes"
+        _refuse_scores(targets, files, columns, looking)
+        if design is not None:
+            refuse("--design", f"be left out with counts of {targets}", design)
+    elif flagged.given:
+        _refuse_scores("flagged records, such as --true-positives", files, columns, looking)
     elif not files:
         raise InvalidArgument(
             "a score file must be given, such as: tellapart audit scores.csv --design many-runs"
@@ -337,9 +399,14 @@ def audit(
     stated = any(value is not None for value in asdict(knowledge).values())
     prior = knowledge.prior_inside() if stated else None
     result: AuditResult
-    if design is None:
+    if counted or design is None:
         with terminal.working("testing"):
-            result = _held_against(claim, name, counts.evidence(looking.confidence))
+            evidence = (
+                flagged.evidence(design, looking.confidence)
+                if flagged.given
+                else counts.evidence(looking.confidence)
+            )
+            result = _held_against(claim, name, evidence)
         return answer.give(result)
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)

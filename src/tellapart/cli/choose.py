@@ -45,7 +45,14 @@ from tellapart.cli.risk import Mechanism, attack_words, reading_record
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.base import Sampling
-from tellapart.mechanisms.catalogue import WORD_PARAMETERS, NamedFamily, labelled, terms
+from tellapart.mechanisms.catalogue import (
+    KINDS,
+    SENSITIVITY_ASSUMED,
+    WORD_PARAMETERS,
+    NamedFamily,
+    labelled,
+    terms,
+)
 from tellapart.mechanisms.subject import (
     Subject,
     attacked,
@@ -182,6 +189,8 @@ def choose(
             terminal.line(console, attack_words(deltas, reached))
         if error is not None:
             terminal.line(console, f"{str(error).capitalize()}.")
+        if "sensitivity" in KINDS[family.name].parameters and "sensitivity" not in family.fixed:
+            terminal.line(console, f"{SENSITIVITY_ASSUMED.capitalize()}.")
         for sentence in _fewer_flagged(curve_of(subject), asked, about):
             terminal.line(console, sentence)
         console.print()

@@ -35,7 +35,13 @@ from tellapart.cli.options import (
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain
-from tellapart.mechanisms.catalogue import KINDS, parse, terms
+from tellapart.mechanisms.catalogue import (
+    KINDS,
+    SENSITIVITY_ASSUMED,
+    assumes_sensitivity,
+    parse,
+    terms,
+)
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, essential
 
@@ -278,6 +284,8 @@ def compare(
                 own = short(subject.claimed_delta)
                 said = f"{label}: the guarantee has δ = {own} and says nothing at a smaller δ."
                 terminal.item(console, said)
+        if assumed := [label for label, spec in specs.items() if assumes_sensitivity(spec)]:
+            terminal.item(console, f"{', '.join(assumed)}: {SENSITIVITY_ASSUMED}.")
         if not verbose:
             terminal.hint(console, "--verbose: every risk, every pair, and the Δ-divergence")
             return

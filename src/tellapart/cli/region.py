@@ -40,10 +40,14 @@ else:
         words_of=WORD_PARAMETERS.values(),
     )
 _NO_VALUES = RegionValues()
-CAVEAT = "Rates measured on samples need confidence limits to refute a claim: use an audit."
+CAVEAT = (
+    "Rates measured on samples need confidence limits to refute a claim: give their counts to "
+    "tellapart audit (--true-positives and others)."
+)
 _POINT_ESTIMATE = (
     "Computed from reported numbers, not a certified bound: without the attack's sample sizes it "
-    "has no confidence. tellapart audit needs its scores or counts."
+    "has no confidence. tellapart audit takes its scores, or its counts (--true-positives and "
+    "others)."
 )
 
 
@@ -134,6 +138,14 @@ class _Attack(NamedTuple):
         return f"{self.published}: {rates}" if self.published else rates
 
 
+def _allowed(curve: TradeoffCurve, attack: _Attack) -> list[str]:
+    """How much TPR there can be at the FPR of an attack that is no worse than guessing."""
+    if attack.tpr < attack.fpr:
+        return []
+    most, blind = float(measures.tpr(curve, fpr=attack.fpr)), fixed(attack.fpr, None)
+    return [f"At this FPR the TPR is at most {fixed(most, True)}; that of guessing is {blind}."]
+
+
 def _attack(
     fpr: float | None,
     tpr: float | None,
@@ -143,15 +155,21 @@ def _attack(
 ) -> _Attack | None:
     if precision is None and recall is None and prior is None:
         if (fpr is None) != (tpr is None):
-            refuse("fpr and tpr", "be given together", (fpr, tpr))
+            lacking = "--tpr" if tpr is None else "--fpr"
+            raise InvalidArgument(f"--fpr and --tpr must be given together: {lacking} is missing")
         if fpr is None or tpr is None:
             return None
         return _Attack(_checks.probability(fpr=fpr), _checks.probability(tpr=tpr))
     if precision is None or recall is None or prior is None:
-        rule = "be given together: the FPR follows from all three"
-        refuse("--precision, --recall and --prior", rule, (precision, recall, prior))
+        given = {"--precision": precision, "--recall": recall, "--prior": prior}
+        lacking = " and ".join(option for option, value in given.items() if value is None)
+        raise InvalidArgument(
+            "--precision, --recall and --prior must be given together, as the FPR follows from all "
+            f"three: without {lacking} it is unknown"
+        )
     if fpr is not None or tpr is not None:
-        refuse("--fpr and --tpr", "be left out beside --precision and --recall", (fpr, tpr))
+        option, value = ("--fpr", fpr) if fpr is not None else ("--tpr", tpr)
+        refuse(option, "be left out beside --precision and --recall", value)
     rate, power = measures.rates_from_precision(precision=precision, recall=recall, prior=prior)
     shown = f"precision {short(precision)} at recall {short(recall)}, prior {short(prior)}"
     return _Attack(float(rate), float(power), shown)
@@ -204,6 +222,8 @@ def _of_mechanism(
     def text(console: Console) -> None:
         if attack is not None:
             terminal.title(console, "possible" if inside else "impossible", f"{attack}, for {name}")
+            for sentence in _allowed(curve, attack):
+                terminal.line(console, sentence)
             terminal.line(console, attack.caveat)
         title = f"membership advantage {fixed(gain, True)}"
         terminal.title(console, title, f"privacy region of {name}")
@@ -287,6 +307,8 @@ def _point(region: PrivacyRegion, attack: _Attack, output: Output) -> None:
         terminal.title(console, verdict, f"{attack}, under {claim}")
         for failure in failures:
             terminal.line(console, f"{failure}.")
+        for sentence in _allowed(guarantee(region.epsilon, region.delta), attack):
+            terminal.line(console, sentence)
         needs = f"Such an attack needs ε ≥ {fixed(least, False)} at δ = {short(region.delta)}."
         terminal.line(console, needs)
         terminal.line(console, caveat)

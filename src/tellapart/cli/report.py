@@ -73,7 +73,8 @@ def report(
             --sampling-rate 0.01 --steps 1000 \
             --unit 'one photo' \
             --answer access='The registry; nobody else.'
-        tellapart report laplace out.html --epsilon 1 --baseline 0.01
+        tellapart report laplace out.html --epsilon 1 \
+            --baseline 0.01
         tellapart report laplace --epsilon 1 --json
     """
     if page is None and mechanism is not None and _is_page(mechanism):

@@ -27,7 +27,7 @@ from tellapart.cli.options import (
 )
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
-from tellapart.mechanisms.catalogue import KINDS
+from tellapart.mechanisms.catalogue import KINDS, SENSITIVITY_ASSUMED, assumes_sensitivity
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import SENSELESS, Reading, essential, in_words
@@ -107,6 +107,8 @@ def risk(
             terminal.line(console, f"{_described(subject)}.")
         terminal.line(console, f"These numbers are {scope(subject)}.")
         terminal.line(console, f"The attacker's prior probability of membership is {short(prior)}.")
+        if assumes_sensitivity(mechanism, **given):
+            terminal.line(console, f"{SENSITIVITY_ASSUMED.capitalize()}.")
         if sampling := sampling_assumption(subject):
             terminal.line(console, sampling)
         if reached:

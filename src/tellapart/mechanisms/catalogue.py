@@ -686,7 +686,8 @@ def _refuse_several_open(name: str, values: Mapping[str, Any], text: str) -> Non
     ]
     if aim in values or not lacking or not all(lacking):
         return
-    first, *others = (" and ".join(keys) for keys in lacking)
+    fewest = [keys for keys in lacking if not any(set(few) < set(keys) for few in lacking)]
+    first, *others = (" and ".join(keys) for keys in fewest)
     either = f" (or {' or '.join(others)})" if others else ""
     rule = f"have {first}{either}, too; {aim} is then chosen"
     _checks.refuse("mechanism", rule, text)
@@ -713,6 +714,31 @@ def takes_delta(text: str, **given: float | str) -> bool:
         return False
     name, values, _ = _apart(first, given)
     return any(way.fits(values) for way in KINDS[name].ways)
+
+
+SENSITIVITY_ASSUMED = "sensitivity 1 (default): the most by which one record moves the answer"
+
+
+def assumes_sensitivity(text: str, **given: float | str) -> bool:
+    """Whether noise is given by its size alone, and so for a sensitivity of 1 that nobody stated.
+
+    >>> assumes_sensitivity("laplace", scale=100), assumes_sensitivity("laplace", epsilon=1)
+    (True, False)
+    """
+    first, *later = terms(text)
+    return any(
+        "sensitivity" not in values
+        and any(
+            "sensitivity" in way.takes
+            and set(way.needs) <= set(values)
+            and any(PARAMETERS[key].grows_private for key in way.needs)
+            for way in KINDS[name].ways
+        )
+        for name, values in (
+            (first.name, {**first.values, **given}),
+            *((term.name, term.values) for term in later),
+        )
+    )
 
 
 def own_delta(text: str) -> float | None:

@@ -329,6 +329,28 @@ def test_compare_says_who_leaks_more(run, parsed):
     assert found["pairs"][1]["crossings"][0]["fpr"] == pytest.approx(1.51963e-4, rel=1e-5)
 
 
+def test_a_sensitivity_that_nobody_gave_is_said(run):
+    """Where it matters: noise by its size for a risk, any noise for a choice."""
+    words = "sensitivity 1 (default): the most by which one record moves the answer."
+    for command, said in {
+        "risk laplace --scale 100": True,
+        "risk gaussian:sigma=2,repeated=3": True,
+        "risk laplace --scale 100 --sensitivity 100": False,
+        "risk laplace --epsilon 1": False,
+        "risk dpsgd --noise-multiplier 1 --sampling-rate 0.01 --steps 10": False,
+        "choose laplace --max-advantage 0.1": True,
+        "choose laplace --max-advantage 0.1 --sensitivity 2": False,
+        "choose any --max-advantage 0.1": False,
+        "compare laplace:scale=2 laplace:epsilon=1": True,
+        "compare laplace:scale=2,sensitivity=1 laplace:epsilon=1": False,
+    }.items():
+        out = " ".join(run(*command.split())[1].split())
+        assert (words in out.replace("Sensitivity", "sensitivity")) is said, command
+    assert (
+        "- laplace:scale=2: sensitivity 1" in run("compare", "laplace:scale=2", "any:epsilon=1")[1]
+    )
+
+
 # -- region -------------------------------------------------------------------------------------
 
 
@@ -337,10 +359,24 @@ def test_an_impossible_attack_is_named(run, parsed):
     assert code == 0
     assert out.startswith("impossible  FPR 0.01 with TPR 0.05, under ε = 1, δ = 0\n")
     assert "TPR ≤ e^ε·FPR + δ fails by 0.02282." in out
+    assert "At this FPR the TPR is at most 0.0272; that of guessing is 0.0100." in out
+    assert "counts to tellapart audit (--true-positives" in " ".join(out.split())
     assert "need confidence limits to refute a claim" in out
     found = parsed("region", "--epsilon", "2.5", "--delta", "1e-4", "--fpr", ".1", "--tpr", ".9")
     assert found["possible"] is True
     assert found["least_epsilon"] == pytest.approx(2.1971, abs=1e-4)
+
+
+def test_the_largest_tpr_stands_beside_a_possible_attack(run):
+    """Never rounded below what is allowed; of an attack worse than guessing it says nothing."""
+    out = run(*["region", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.02"])[1]
+    assert out.startswith("possible ")
+    assert "At this FPR the TPR is at most 0.0272; that of guessing is 0.0100." in out
+    out = run(*["region", "laplace", "--epsilon", "1", "--fpr", "0.01", "--tpr", "0.05"])[1]
+    assert out.startswith("impossible ")
+    assert "At this FPR the TPR is at most 0.0272; that of guessing is 0.0100." in out
+    out = run(*["region", "--epsilon", "1", "--fpr", "0.05", "--tpr", "0.01"])[1]
+    assert "the TPR is at most" not in out
 
 
 def test_several_regions(parsed):
@@ -491,7 +527,15 @@ def test_every_command_draws(run, tmp_path, command):
             "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
         ),
         ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or stand "),
-        ("region --epsilon 1 --fpr 0.1", "fpr and tpr must be given together, got (0.1, None)"),
+        (
+            "region --epsilon 1 --fpr 0.1",
+            "--fpr and --tpr must be given together: --tpr is missing",
+        ),
+        (
+            "region --precision 0.9 --prior 0.5",
+            "--precision, --recall and --prior must be given together, as the FPR follows from all "
+            "three: without --recall it is unknown",
+        ),
         (
             "region --epsilon 1 --epsilon 2 --fpr 0.1 --tpr 0.2",
             "--epsilon must be given once beside the rates of an attack, got (1.0, 2.0)",

@@ -497,8 +497,9 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert len(examples) == 5
-    assert [run(one)[::2] for one in examples] == [(1, ""), (1, ""), (0, ""), (3, ""), (0, "")]
+    assert len(examples) == 6
+    codes = [1, 1, 0, 3, 0, 1]
+    assert [run(one)[::2] for one in examples] == [(code, "") for code in codes]
 
 
 # -- counts of reconstruction and attribute attacks -----------------------------------------------
@@ -566,6 +567,50 @@ def test_targets_without_their_number_are_refused(run):
         code, _, err = run(f"audit {options}")
         assert code == 2
         assert message in err
+
+
+# -- counts of membership attacks ------------------------------------------------------------------
+
+FLAGGED = "audit --true-positives 90 --members 100 --false-positives 10 --non-members 100"
+
+
+def test_counts_of_flagged_records_are_judged_as_by_the_library(run, parsed, tmp_path):
+    shown = audit.from_counts(audit.Counts(90, 100, 10, 100))
+    code, out, err = run(f"{FLAGGED} --design many-runs --epsilon 1")
+    assert (code, err) == (1, "")
+    assert out.startswith("REFUTED: the claim ε = 1, δ = 0, at 95 % confidence\n")
+    found = parsed(f"{FLAGGED} --design many-runs --epsilon 1 --report r.html", code=1)
+    assert (found["refuted"], found["design"]) == (True, "many-runs")
+    assert found["shown"][0]["value"] == pytest.approx(shown.epsilon_lower(0.0).value)
+    assert "REFUTED" in (tmp_path / "r.html").read_text(encoding="utf-8").upper()
+    assert run(f"{FLAGGED} --design many-runs --epsilon 3")[0] == 0
+    assert run(f"{FLAGGED} --design many-runs")[0] == 3
+    sure = "--design many-runs --epsilon 1.6 --confidence"
+    assert (run(f"{FLAGGED} {sure} 0.8")[0], run(f"{FLAGGED} {sure} 0.999")[0]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (FLAGGED, "--design must be many-runs with counts: each record was attacked in a run of"),
+        (f"{FLAGGED} --design one-run", "--design must be many-runs with counts"),
+        (f"{FLAGGED} --design many-runs runs.npz", "a score file must be left out with counts of"),
+        (f"{FLAGGED} --design many-runs --seed 3", "--seed must be left out with counts of flagg"),
+        (f"{FLAGGED} --successes 3", "--true-positives must be left out with counts of targets"),
+        (
+            "audit --true-positives 31 --members 1000 --epsilon 1",
+            "--false-positives, --non-members must be given, too, as in: tellapart audit --true-po",
+        ),
+        (
+            f"{FLAGGED} --design many-runs --epsilon 1".replace("90", "101"),
+            "--true-positives must be at most members = 100, got 101",
+        ),
+    ],
+)
+def test_what_counts_of_flagged_records_refuse(run, command, message):
+    code, _, err = run(command)
+    assert code == 2
+    assert message in err
 
 
 def test_one_model_has_a_ppv_under_a_prior(run):

@@ -36,6 +36,9 @@ def correct_count(data, rng, size=None):
 def noisy_mean(data, rng, size=None):
     return sum(data) / len(data) + rng.normal(0, 0.1, size)
 
+def prints(data):
+    print(len(data))
+
 def coin(data):
     return random.random() < 0.1 + 0.3 * len(data)
 
@@ -297,7 +300,7 @@ UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
             "--d0 must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got @release.py (Exp",
         ),
         ("probe release.py:coin --d0 [1] --d1 '[ 1 ]' --epsilon 1", "--d1 must differ from --d0"),
-        (f"probe release.py:coin {ANY} --samples 3", "--samples must be at least 20, got 3"),
+        (f"probe release.py:coin {ANY} --samples 3", "--samples must be at least 20, got 3\n"),
         (
             f"probe release.py:coin {ANY} --samples 99.5",
             "--samples must be a whole number, got",
@@ -324,6 +327,10 @@ UNJUDGED = ("calls are not independent", "until_decided tests", "no verdict")
         (
             "probe release.py:noisy_count --d0 1 --d1 2 --epsilon 1 --report x.html",
             "the function raised on every call: TypeError: object of type 'int' has no len()",
+        ),
+        (
+            f"probe release.py:prints {ANY} --samples 500 --report x.html",
+            "no verdict: every call returned None: does the function print instead of return?\n",
         ),
         (
             f"probe release.py:shared {ANY} --samples 5000 --report x.html",

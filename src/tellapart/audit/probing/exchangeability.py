@@ -160,7 +160,10 @@ _STARTS = 3
 _FRESH_KEY = 2**32 - 2
 STARTS_AFRESH = (
     (False, "a fresh process gives another output"),
-    (True, "it changes with the seed: every call seeds its noise alike"),
+    (
+        True,
+        "it changes with the seed: the function seeds its generator at each call; remove the seed",
+    ),
 )
 
 
@@ -170,14 +173,19 @@ def refuse_unjudgeable(
     outputs: tuple[Outputs, Outputs],
     traces: tuple[CallTrace, CallTrace] | None = None,
 ) -> None:
-    """Raise where calls say nothing: none gave a value, or they share their noise.
+    """Raise where calls say nothing: none gave a value, all gave None, or they share their noise.
 
     ``traces`` are those of all calls, where some outputs stayed where they were drawn.
     """
     left = traces or (traced(outputs[0]), traced(outputs[1]))
     refuse_if_all_broke(*left)
+    constant = all(trace.constant for trace in left)
+    if constant and all(side.listed()[0] is None for side in outputs):
+        raise Unsupported(
+            "no verdict: every call returned None: does the function print instead of return?"
+        )
     shared = dependence(*left)
-    if shared is None and all(trace.constant for trace in left):
+    if shared is None and constant:
         shared = kept_noise(caller, inputs, outputs)
     if shared is not None:
         raise Unsupported(str(shared))

@@ -55,7 +55,7 @@ def _one_noise_a_batch(data, rng, size):
         (lambda: _with_clock, "made later"),
         (_counting, "made later"),
         (_keeping, "a fresh process gives another output"),
-        (lambda: _seeded, "every call seeds its noise alike"),
+        (lambda: _seeded, "the function seeds its generator at each call; remove the seed"),
         (lambda: _one_noise_a_batch, "made later"),
     ],
 )

@@ -214,7 +214,10 @@ def _python_global(data):
 )
 def test_one_seed_in_every_call_is_found(mechanism, few_forks):
     words = "the output never changes, but it changes with the seed: "
-    assert str(asked(mechanism)) == f"{WORDS}{words}every call seeds its noise alike"
+    assert (
+        str(asked(mechanism))
+        == f"{WORDS}{words}the function seeds its generator at each call; remove the seed"
+    )
 
 
 def test_noise_that_is_kept_on_one_input_alone_is_found(few_forks):

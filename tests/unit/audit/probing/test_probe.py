@@ -74,6 +74,16 @@ def test_outputs_may_be_anything(leak, words):
     assert words in verdict.finding.where
 
 
+@pytest.mark.parametrize("options", [{}, {"until_decided": True}], ids=str)
+def test_a_function_that_returns_nothing_is_not_judged(options):
+    """A constant release is private; None on both inputs is no release."""
+    words = "^no verdict: every call returned None: does the function print instead of return"
+    with pytest.raises(ta.Unsupported, match=words):
+        probe(lambda data: None, samples=200, **options)
+    assert not probe(lambda data: ("a",), samples=200, **options).refuted
+    assert probe(lambda data: None if len(data) == 3 else 0, samples=200, **options).refuted
+
+
 def test_a_rare_fraction_does_not_rename_whole_numbers():
     """Two inputs of one law: were whole rows read otherwise beside a fraction, all would differ.
 
