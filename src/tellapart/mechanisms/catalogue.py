@@ -631,14 +631,16 @@ def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
     return step
 
 
+_COMPOSED = "compose a mechanism or a guarantee of epsilon and delta, not one of mu or zcdp"
+
+
 def _step(subject: Subject, text: str) -> Mechanism:
     """A subject as a step of a composition: of a guarantee, the worst mechanism that has it."""
     if isinstance(subject, Mechanism):
         return subject
     if isinstance(subject, GuaranteeCurve):
         return Promise(subject.claimed_epsilon, subject.claimed_delta)
-    rule = "compose a mechanism or a guarantee of epsilon and delta, not one of mu or zcdp"
-    return _checks.refuse("mechanism", rule, text)
+    return _checks.refuse("mechanism", _COMPOSED, text)
 
 
 def named_family(text: str, parameter: str | None = None, **given: float | str) -> NamedFamily:
@@ -665,6 +667,8 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
     free = "epsilon" if "epsilon" in ways else next(iter(ways))
+    if often and name == "any" and free in ("mu", "zcdp"):  # whatever the number
+        _checks.refuse("mechanism", _COMPOSED, text)
 
     def make(value: float) -> Subject:
         return _taken(ways[free].made({free: value, **values}), often, text)
