@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tellapart._decimals import plain_exponent
 from tellapart.errors import InvalidArgument
 
 Array = NDArray[np.float64]
@@ -26,11 +26,6 @@ def refuse(name: str, rule: str, value: object) -> NoReturn:
     shown = " ".join(repr(value).split())
     shown = shown if set(shown) & {"'", '"'} else plain_exponent(shown)  # texts stay as typed
     raise InvalidArgument(f"{name} must {rule}, got {shortened(shown)}")
-
-
-def plain_exponent(text: str) -> str:
-    """A text with exponents of its numbers as people write them: 1e-5 for 1e-05, 1e6 for 1e+06."""
-    return re.sub(r"(?<![\w.])(\d[\d.]*)e\+?(-?)0*(?=\d)", r"\1e\2", text)
 
 
 def shortened(text: str, longest: int = 80) -> str:

@@ -224,7 +224,7 @@ def test_the_most_demanding_of_a_training_is_the_answer(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", [*FORMULAS, *COMPOSED], ids=str)
-def test_its_own_value_stands_and_one_percent_less_noise_does_not(mechanism):
+def test_its_own_value_keeps_the_limits_and_one_percent_less_noise_does_not(mechanism):
     record = asked(mechanism, LIMITS[:2])
     answer = record.answer()
 
@@ -232,13 +232,13 @@ def test_its_own_value_stands_and_one_percent_less_noise_does_not(mechanism):
         configured = replace(record, mechanism=replace(mechanism, configured=value))
         return replace(answer, decision=configured).check(TODAY)
 
-    assert judged(answer.value).stands is True
+    assert judged(answer.value).kept is True
     less = answer.value * (0.99 if answer.family.grows_private else 1 / 0.99)
     less = float(math.ceil(less)) if answer.family.whole else less
     broken = judged(less)
     assert broken.stands is False
     assert str(answer.binding) in broken.reasons[0]
-    assert judged(answer.value * (1.5 if answer.family.grows_private else 0.5)).stands is True
+    assert judged(answer.value * (1.5 if answer.family.grows_private else 0.5)).kept is True
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum, StrEnum
 from typing import Any
 
-from tellapart._checks import plain_exponent
+from tellapart._decimals import plain_exponent
 
 
 def to_decimals(value: float, decimals: int, up: bool) -> float:

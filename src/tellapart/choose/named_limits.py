@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tellapart import _checks
+from tellapart._decimals import plain_exponent
 from tellapart._numeric.text import fixed, short, to_digits
 from tellapart.choose.calibrate import Choice, certainly, largest, least
 from tellapart.choose.frontiers import Frontier, frontier
@@ -94,7 +95,7 @@ class Setting:
 def _typed(value: float) -> str:
     """Ten digits where they say all, else the shortest text that reads back as the number."""
     text = short(value, 10)
-    return text if float(text) == value else _checks.plain_exponent(repr(value))
+    return text if float(text) == value else plain_exponent(repr(value))
 
 
 def configured(family: NamedFamily, value: float) -> Setting:

@@ -20,7 +20,7 @@ from tellapart.cli.exits import Exit, verdict
 from tellapart.cli.options import OUTPUT, Output, Verbose, ends_in
 from tellapart.decision.consistency import Question, questions
 from tellapart.decision.solving import Answer, Check, LimitAnswer
-from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 
 _FIRST = Path("decision.toml")
@@ -151,6 +151,8 @@ def _begin(file: Path, output: Output) -> int:
 def _answered(file: Path, record: decisions.Decision) -> Answer:
     try:
         return record.answer(folder=file.parent)
+    except LimitReached:
+        raise
     except TellapartError as error:
         raise type(error)(f"{file}: {error}") from error
 
@@ -169,7 +171,7 @@ def _day(today: str | None) -> datetime.date:
 def _text(
     console: Console, answer: Answer, asked: tuple[Question, ...], checked: Check, verbose: bool
 ) -> None:
-    record, setting = answer.decision, answer.setting
+    record = answer.decision
     if not answer.feasible:
         names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
         terminal.title(console, f"INFEASIBLE: {answer.accuracy} clashes with {names}")
@@ -183,7 +185,7 @@ def _text(
             terminal.line(console, _sentence(reason))
         console.print()
     epsilon = f"ε at δ = {short(answer.delta)} ≤ {fixed(answer.epsilon, up=True)}"
-    terminal.title(console, str(setting), f"for {record.mechanism}{setting.by}; {epsilon}")
+    terminal.title(console, answer.asks, f"for {record.mechanism}; {epsilon}")
     terminal.line(console, f"{_title(answer)}. {_protected(answer)}")
     bound = "none" if answer.binding is None else answer.binding
     terminal.line(console, f"Binding constraint: {bound}.")
@@ -226,7 +228,7 @@ def _check(console: Console, answer: Answer, checked: Check) -> None:
     terminal.title(console, f"{_VERDICTS[checked.stands]}: {first}")
     for reason in others:
         terminal.line(console, _sentence(reason))
-    terminal.line(console, f"{_title(answer)}. The limits ask for {answer.setting}.")
+    terminal.line(console, f"{_title(answer)}. The limits ask for {answer.asks}.")
     when = f"on {decided.date}; review on {decided.review}"
     terminal.line(console, f"Decided by {decided.owner} {when}.")
     for result in answer.evidence or ():
@@ -296,8 +298,9 @@ def _alternative(other: Any) -> str:
     why = other.alternative.why_not.rstrip(".")
     if other.problem:
         return f"{other.alternative.mechanism}: {why}. No answer: {other.problem}."
-    kept = "keeps every limit" if other.kept else "breaks a limit"
-    return f"{other.setting}, ε ≤ {fixed(other.epsilon, up=True)}: {kept}. Not taken: {why}."
+    error = "" if other.error is None else f"; {other.error}"
+    epsilon = f"ε ≤ {fixed(other.epsilon, up=True)}"
+    return f"{other.setting}, {epsilon}: {other.verdict}{error}. Not taken: {why}."
 
 
 def _picture(answer: Answer) -> Any:

@@ -4,7 +4,8 @@
 - `toml_text`: reading, writing and beginning a file;
 - `unit`: mechanisms under a neighbouring relation, for all records of one unit of privacy;
 - `solving`: the noise that keeps the limits of every attacker, and the binding one;
-- `consistency`: what in a decision contradicts itself, as questions.
+- `consistency`: what in a decision contradicts itself, as questions;
+- `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """
 
 from tellapart.decision.consistency import questions

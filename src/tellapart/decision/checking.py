@@ -64,7 +64,7 @@ def _risks(answer: Answer, value: float) -> tuple[tuple[str, ...], tuple[str, ..
     if broken or judged([limit.asked for limit in answer.limits], curve):
         return broken, ()
     near = f"with {family.parameter} = {short(value)} a limit is too near to tell: configure more"
-    return (), (f"{near} privacy, {answer.setting}",)
+    return (), (f"{near} privacy, {answer.asks}",)
 
 
 def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellapart._numeric.text import fixed, short
-from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.record import Decision
 from tellapart.decision.solving import Answer, in_words
 from tellapart.mechanisms.catalogue import KINDS, terms
-from tellapart.mechanisms.subject import curve_of
+from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import PEOPLE, PRIOR
 
 # A unit of this kind is one record by itself; one of the other kind has several, by its words.
@@ -250,7 +249,7 @@ def _evidence(answer: Answer) -> Iterator[Question]:
     decision, value = answer.decision, answer.in_use
     made = (decision.family().make(value), answer.family.make(value))
     for place, result in enumerate(answer.evidence or (), 1):
-        if any(_is_claim(result, curve_of(subject)) for subject in made):
+        if any(_is_claim(result, subject) for subject in made):
             continue
         claim = f"the claim {result.claim}" if result.claim else "no claim"
         yield Question(
@@ -262,9 +261,12 @@ def _evidence(answer: Answer) -> Iterator[Question]:
         )
 
 
-def _is_claim(result: EvidenceResult, curve: TradeoffCurve) -> bool:
-    points = result.curve
-    return bool(points) and all(abs(curve.tpr(fpr) - tpr) <= _SAME for fpr, tpr in points)
+def _is_claim(result: EvidenceResult, subject: Subject) -> bool:
+    """By its curve; a brief report has none, and names the claim only."""
+    if not result.curve:
+        return result.claim == repr(subject)
+    curve = curve_of(subject)
+    return all(abs(curve.tpr(fpr) - tpr) <= _SAME for fpr, tpr in result.curve)
 
 
 def _dates(decision: Decision) -> Iterator[Question]:

@@ -207,7 +207,9 @@ class Decision:
             object.__setattr__(self, part, checked)
         self._refuse_contradictions()
         refuse_relation(self.privacy.neighbours, Term(self.mechanism.name, self.mechanism.fixed))
-        self.family()
+        configured = self.mechanism.configured
+        if self.family().whole and configured is not None:
+            _checks.whole(1, **{"mechanism.configured": configured})
         self.asked()
 
     @property

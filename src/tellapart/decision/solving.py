@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -39,7 +39,7 @@ from tellapart.decision.record import (
 )
 from tellapart.decision.unit import described, faced
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError, Unsupported
-from tellapart.mechanisms.catalogue import NamedFamily
+from tellapart.mechanisms.catalogue import NamedFamily, terms
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import MEASURES, Measure, Reading
 
@@ -102,7 +102,8 @@ class AttackerAnswer:
 class AlternativeAnswer:
     """An alternative under the same limits: what to configure, its ε and whether it keeps them.
 
-    ``problem`` says why there is no answer, where there is none.
+    ``problem`` says why there is no answer, where there is none; ``error`` is how far off the
+    statistic is with it, where utility asks for one and that is known.
     """
 
     alternative: Alternative
@@ -111,6 +112,14 @@ class AlternativeAnswer:
     risks: tuple[float, ...]
     kept: bool | None
     problem: str = ""
+    error: AnswerError | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether it keeps the limits on risks, in words."""
+        if self.kept is None:
+            return "is too near to a limit to tell"
+        return "keeps every limit" if self.kept else "breaks a limit"
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,14 @@ class Answer:
     def feasible(self) -> bool:
         """Whether the answer is accurate enough, too: no limit clashes with the utility."""
         return not self.clashes
+
+    @property
+    def asks(self) -> str:
+        """What the limits ask for: the parameter that ``configured`` is of, then its noise."""
+        if not self.setting.by:
+            return str(self.setting)
+        step = " a step" if self.family.composed else ""
+        return f"{self.parameter} = {short(self.value, 10)}{step} ({self.setting})"
 
     @property
     def in_use(self) -> float:
@@ -215,7 +232,11 @@ class Answer:
             ],
             "sensitivity": [vars(near) for near in self.sensitivity],
             "alternatives": [
-                {**vars(other), "alternative": vars(other.alternative)}
+                {
+                    **vars(other),
+                    "alternative": vars(other.alternative),
+                    "error": None if other.error is None else vars(other.error),
+                }
                 for other in self.alternatives
             ],
         }
@@ -256,7 +277,7 @@ class Answer:
 
     def __str__(self) -> str:
         bound = "none" if self.binding is None else self.binding
-        return f"{self.setting} (binding constraint: {bound})"
+        return f"{self.asks} (binding constraint: {bound})"
 
 
 @dataclass(frozen=True)
@@ -350,13 +371,17 @@ def answer(
 # -- how far off the release is -------------------------------------------------------------
 
 
-def _about(decision: Decision, value: float) -> dict[str, Any]:
+def _numbers(decision: Decision, value: float) -> dict[str, Any]:
+    """What is fixed of the mechanism, with this value of the parameter to choose."""
+    return {**decision.mechanism.fixed, decision.mechanism.choose: value}
+
+
+def _about(decision: Decision, numbers: Mapping[str, Any]) -> dict[str, Any]:
     """What the error of an answer takes beside the mechanism."""
-    utility, chosen = decision.utility, decision.mechanism
+    utility = decision.utility
     asked = () if utility is None else (utility.cells, utility.candidates, utility.clipping_norm)
     names = ("cells", "candidates", "clipping_norm")
     about = {name: value for name, value in zip(names, asked, strict=False) if value is not None}
-    numbers = {**chosen.fixed, chosen.choose: value}
     batch = (None if utility is None else utility.batch_size) or numbers.get("batch_size")
     return {**about, "people": decision.release.people, "batch_size": batch}
 
@@ -366,7 +391,7 @@ def _error(decision: Decision, value: float) -> tuple[AnswerError | None, str]:
     mechanism, utility = decision.family().make(value), decision.utility
     if utility is None or utility.statistic is None:
         return noise_error(mechanism), ""
-    about = _about(decision, value)
+    about = _about(decision, _numbers(decision, value))
     try:
         with naming("utility", dict.fromkeys((*about, "cells"))):
             return answer_error(mechanism, utility.statistic, **about), ""
@@ -379,7 +404,8 @@ def accuracy_of(decision: Decision, value: float) -> UtilityLimit | None:
     utility = decision.utility
     if utility is None or utility.statistic is None or utility.at_most is None:
         return None
-    return error_at_most(utility.at_most, utility.statistic, **_about(decision, value))
+    about = _about(decision, _numbers(decision, value))
+    return error_at_most(utility.at_most, utility.statistic, **about)
 
 
 def _clashes(
@@ -416,8 +442,10 @@ def _chosen(
     with naming("mechanism", decision.mechanism.fixed):
         try:
             choice, doubt = chosen(family, limits, certify)
-        except (Infeasible, NotCertified) as refusal:
+        except Infeasible as refusal:
             raise _clash(decision, family, limits, refusal) from refusal
+        except NotCertified as doubtful:
+            raise _unsolved(decision, family, doubtful) from doubtful
     if unbound(choice):
         raise InvalidArgument(
             f"[[limit]] must leave something to choose: every {family.parameter} of "
@@ -426,9 +454,18 @@ def _chosen(
     return choice, doubt
 
 
+def _unsolved(decision: Decision, family: NamedFamily, doubt: NotCertified) -> NotCertified:
+    """Why nobody knows which values keep the limits: not that none does."""
+    why = str(doubt).partition(";")[0].removeprefix("cannot solve for the parameter: ")
+    return NotCertified(
+        f'mechanism.choose = "{family.parameter}" cannot be solved for with {_held(decision)}: '
+        f"{why}; fix it, and choose another parameter"
+    )
+
+
 def _clash(
-    decision: Decision, family: NamedFamily, limits: Sequence[Limit], refusal: TellapartError
-) -> TellapartError:
+    decision: Decision, family: NamedFamily, limits: Sequence[Limit], refusal: Infeasible
+) -> Infeasible:
     """Why no value keeps the limits: one lies below its baseline, or clashes with what is fixed."""
     said = []
     for place, limit in enumerate(limits, 1):
@@ -442,18 +479,22 @@ def _clash(
             )
             continue
         try:
-            chosen(family, [limit], certify=False)
-        except (Infeasible, NotCertified) as alone:
+            with suppress(NotCertified):
+                chosen(family, [limit], certify=False)
+        except Infeasible as alone:
             reason = str(alone).removeprefix("infeasible: ")
             said.append(f"{name} clashes with {_held(decision)}: {reason}")
-    kind = type(refusal)
-    return kind(f"infeasible: {'; '.join(said)}") if said else refusal
+    return Infeasible(f"infeasible: {'; '.join(said)}") if said else refusal
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else short(value, 10)
 
 
 def _held(decision: Decision) -> str:
     """What is fixed, in words."""
     chosen = decision.mechanism
-    fixed_values = [f"{key} = {value}" for key, value in chosen.fixed.items()]
+    fixed_values = [f"{key} = {_shown(value)}" for key, value in chosen.fixed.items()]
     if decision.privacy.group > 1:
         fixed_values.append(f"records_per_unit = {decision.privacy.group}")
     if not fixed_values:
@@ -474,7 +515,10 @@ def _limits(
         binding = asked is choice.binding
         alone: float | None = choice.short
         if len(limits) > 1 and not binding:
-            only, _ = chosen(family, [asked], certify=False)
+            try:
+                only, _ = chosen(family, [asked], certify=False)
+            except NotCertified as doubtful:
+                raise _unsolved(decision, family, doubtful) from doubtful
             alone = None if unbound(only) else only.short
         reading = _reading(limit.measure, curve, about)
         answers.append(LimitAnswer(place, limit, asked, reading, alone, binding))
@@ -517,21 +561,38 @@ def _alternative(
 ) -> AlternativeAnswer:
     """What an alternative gives under the same limits; in full, or with a parameter to choose."""
     try:
-        setting, subject = _considered(decision, limits, alternative.mechanism)
+        setting, subject, error = _considered(decision, limits, alternative.mechanism)
         curve = curve_of(subject)
         risks = tuple(limit.value(curve) for limit in limits)
         kept = judged(limits, curve)
         epsilon = float(curve.epsilon(decision.delta))
-    except TellapartError as error:
-        return AlternativeAnswer(alternative, "", None, (), None, str(error))
-    return AlternativeAnswer(alternative, setting, epsilon, risks, kept)
+    except TellapartError as problem:
+        return AlternativeAnswer(alternative, "", None, (), None, str(problem))
+    return AlternativeAnswer(alternative, setting, epsilon, risks, kept, error=error)
 
 
-def _considered(decision: Decision, limits: Sequence[Limit], spec: str) -> tuple[str, Subject]:
-    privacy = decision.privacy
+def _considered(
+    decision: Decision, limits: Sequence[Limit], spec: str
+) -> tuple[str, Subject, AnswerError | None]:
+    privacy, (first, *_) = decision.privacy, terms(spec)
     made = described(spec, privacy.neighbours, privacy.group)
     if not isinstance(made, NamedFamily):
-        return spec, made
+        alone = described(spec, privacy.neighbours, 1)
+        return spec, made, _asked_error(decision, alone, first.values)
     unit = faced(made, privacy.relation, privacy.group)
     choice, _ = chosen(unit, limits, certify=False)
-    return f"{made.name}: {configured(made, choice.short)}", unit.make(choice.short)
+    numbers = {**first.values, made.parameter: choice.short}
+    error = _asked_error(decision, made.make(choice.short), numbers)
+    return f"{made.name}: {configured(made, choice.short)}", unit.make(choice.short), error
+
+
+def _asked_error(
+    decision: Decision, subject: Any, numbers: Mapping[str, Any]
+) -> AnswerError | None:
+    """How far off an alternative is, where utility names a statistic and that is known."""
+    utility = decision.utility
+    if utility is None or utility.statistic is None:
+        return None
+    with suppress(Unsupported, InvalidArgument):
+        return answer_error(subject, utility.statistic, **_about(decision, numbers))
+    return None

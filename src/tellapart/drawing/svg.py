@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from tellapart._checks import plain_exponent
+from tellapart._decimals import plain_exponent
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 
 # Mid-tones: each stands out from white and from black, and has dashes of its own.

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from tellapart import _checks
+from tellapart._decimals import plain_exponent
 from tellapart._numeric.text import Scale, short
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
@@ -572,7 +573,7 @@ def _short(value: float | str) -> str:
     if isinstance(value, str):
         return value
     whole = abs(value) < 1e6 and value == int(value)
-    return str(int(value)) if whole else _checks.plain_exponent(repr(float(value)))
+    return str(int(value)) if whole else plain_exponent(repr(float(value)))
 
 
 def parse(text: str, **given: float | str) -> Subject:
@@ -631,14 +632,16 @@ def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
     return step
 
 
+_COMPOSED = "compose a mechanism or a guarantee of epsilon and delta, not one of mu or zcdp"
+
+
 def _step(subject: Subject, text: str) -> Mechanism:
     """A subject as a step of a composition: of a guarantee, the worst mechanism that has it."""
     if isinstance(subject, Mechanism):
         return subject
     if isinstance(subject, GuaranteeCurve):
         return Promise(subject.claimed_epsilon, subject.claimed_delta)
-    rule = "compose a mechanism or a guarantee of epsilon and delta, not one of mu or zcdp"
-    return _checks.refuse("mechanism", rule, text)
+    return _checks.refuse("mechanism", _COMPOSED, text)
 
 
 def named_family(text: str, parameter: str | None = None, **given: float | str) -> NamedFamily:
@@ -665,6 +668,8 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
     free = "epsilon" if "epsilon" in ways else next(iter(ways))
+    if often and name == "any" and free in ("mu", "zcdp"):  # whatever the number
+        _checks.refuse("mechanism", _COMPOSED, text)
 
     def make(value: float) -> Subject:
         return _taken(ways[free].made({free: value, **values}), often, text)

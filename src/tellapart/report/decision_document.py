@@ -15,6 +15,7 @@ from pathlib import Path
 from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
+from tellapart.choose.utility import AnswerError
 from tellapart.decision.consistency import questions
 from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
@@ -85,7 +86,7 @@ def of_decision(
         known = least.at(configured)
     mechanism = _mechanism(known)
     return DecisionDocument(
-        headline=f"{decision.title}: {known.setting}",
+        headline=f"{decision.title}: {known.asks}",
         title=decision.title,
         alerts=_alerts(known, check),
         released=release.what,
@@ -101,11 +102,12 @@ def of_decision(
         picture=_picture(known),
         noise=_mechanism(known, but=("sensitivity",)),
         mechanism=mechanism,
-        setting=str(known.setting),
+        setting=known.asks,
         in_use=configured is not None,
         why=(*_why(known, least, check), *_utility(known)),
         kept=_KEPT[check.kept if configured is not None else True],
         least=_value(least, "≥" if least.family.grows_private else "≤"),
+        error=_margin(known.error),
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
@@ -312,7 +314,11 @@ def _alternative(other: AlternativeAnswer) -> AlternativeRow:
     kept = _KEPT[other.kept]
     epsilon = f"≤ {fixed(other.epsilon, up=True)}"
     setting = "as it is" if other.setting == known.mechanism else other.setting
-    return AlternativeRow(named, setting, epsilon, kept, known.why_not)
+    return AlternativeRow(named, setting, epsilon, kept, known.why_not, _margin(other.error))
+
+
+def _margin(error: AnswerError | None) -> str:
+    return "" if error is None else f"± {short(error.margin, 4, up=True)}"
 
 
 _PERSON, _RECORD = "one person", "one record"

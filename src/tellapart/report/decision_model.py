@@ -51,6 +51,7 @@ class AlternativeRow:
     epsilon: str
     kept: str
     why_not: str
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ class DecisionDocument:
     why: tuple[str, ...]
     kept: str
     least: str
+    error: str
     decided_by: str
     decided_on: str
     review_on: str

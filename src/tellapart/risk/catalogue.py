@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from tellapart import _checks
+from tellapart._decimals import plain_exponent
 from tellapart._numeric.text import SIDES, Scale, fixed, related, short
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -226,7 +227,7 @@ class Measure:
 
     def named(self, **arguments: float) -> str:
         """Its name with the arguments filled in: ``ε at δ = 1e-5``."""
-        return _checks.plain_exponent(self.name.format(**arguments))
+        return plain_exponent(self.name.format(**arguments))
 
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""

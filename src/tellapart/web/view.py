@@ -13,6 +13,7 @@ from typing import Any, Generic, NewType, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
 from tellapart import _checks
+from tellapart._decimals import plain_exponent
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
 from tellapart.report.decision_model import DecisionDocument
@@ -112,7 +113,7 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return "\n".join(value)
-    return _checks.plain_exponent(repr(value)) if isinstance(value, float) else str(value)
+    return plain_exponent(repr(value)) if isinstance(value, float) else str(value)
 
 
 def _value(name: str, given: Any, wanted: Any) -> Any:

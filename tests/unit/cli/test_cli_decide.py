@@ -104,7 +104,7 @@ def test_details_are_there_for_who_asks(run, written):
     assert code == 0
     assert "Sensitivity analysis  at other values of sigma" in out
     assert re.search(r"2\.35674 +2\.2981 +0\.0227 +broken", out)
-    assert "laplace: scale = 0.8209506609, ε ≤ 1.2181: keeps every limit. Not taken" in out
+    assert "laplace: scale = 0.8209506609, ε ≤ 1.2181: keeps every limit; error" in out
 
 
 def test_a_picture_is_drawn(run, written, folder, monkeypatch):

@@ -133,9 +133,7 @@ def test_bounds_on_guesses_are_read_where_they_are_asked_about(run, parsed, fold
     found = parsed(f"report laplace page.html --epsilon 1 {asked}")["meaning"]
     risks = {row["what"]: row["value"] for row in found["risks"]}
     assert risks["reconstruction, baseline 0.01"] == pytest.approx(0.0271828, abs=1e-6)
-    assert risks["singling out, weight 1e-06, of 1000 people"] == pytest.approx(
-        0.00271828, abs=1e-7
-    )
+    assert risks["singling out, weight 1e-6, of 1000 people"] == pytest.approx(0.00271828, abs=1e-7)
     said = [sentence for sentence in found["words"] if sentence.startswith("Whoever could guess")]
     assert len(said) == 1  # that of reconstruction is that of an attribute
     assert said[0] in html.unescape((folder / "page.html").read_text(encoding="utf-8"))

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tellapart import decision
+import tellapart as ta
+from tellapart import decision, report
 from tellapart.decision.consistency import questions
-from tellapart.decision.record import Attacker, Configuration
+from tellapart.decision.record import Alternative, Attacker, Configuration, EvidenceFile
 
 FIRST = replace(
     decision.parse(decision.template()),
@@ -130,3 +131,36 @@ def test_a_review_comes_after_the_decision():
         "decided.review: the review (2026-11-17) is not after the decision (2026-11-17). "
         "When is it looked at again? Write a later date."
     )
+
+
+def test_an_alternative_under_replacement_needs_a_sensitivity():
+    others = ("laplace", "laplace:sensitivity=2", "gaussian:sigma=9+laplace:scale=9,sensitivity=2")
+    record = replace(
+        privacy(neighbours="replace"),
+        alternatives=tuple(Alternative(other, "why") for other in others),
+    )
+    asked = questions(record)
+    assert [each.key for each in asked] == ["alternative[1].mechanism", "alternative[3].mechanism"]
+    assert not any(each.blocks for each in asked)
+
+
+@pytest.mark.parametrize("brief", [True, False])
+def test_evidence_is_held_against_what_is_in_use(tmp_path, brief):
+    draw = __import__("numpy").random.default_rng(5)
+    scores = ta.audit.Scores(members=draw.normal(0, 1, 300), non_members=draw.normal(0, 1, 300))
+    evidence = ta.audit.many_runs(scores)
+    for name, claim in (("own", ta.Gaussian(4)), ("other", ta.Gaussian(2))):
+        verdict = ta.audit.judge(claim, evidence)
+        report.write(report.of(verdict, brief=brief), tmp_path / f"{name}.html")
+    record = replace(
+        FIRST,
+        mechanism=Configuration("gaussian", "sigma", configured=4.0),
+        evidence=(EvidenceFile("own.json"), EvidenceFile("other.json")),
+    )
+    answer = record.answer(folder=tmp_path)
+    (asked,) = (each for each in questions(record, answer) if each.key.startswith("evidence"))
+    assert asked.key == "evidence[2].file"
+    assert asked.seen.startswith(
+        "other.json judged the claim Gaussian(sigma=2.0), and sigma = 4 of"
+    )
+    assert not asked.blocks

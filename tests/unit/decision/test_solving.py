@@ -19,7 +19,7 @@ from tellapart.decision.record import (
 )
 from tellapart.decision.solving import AROUND
 from tellapart.decision.unit import described
-from tellapart.errors import Infeasible, InvalidArgument, Unsupported
+from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS
 
 FIRST = replace(decision.parse(decision.template()), utility=None, alternatives=())
@@ -300,3 +300,61 @@ def test_a_batch_that_is_chosen_is_that_of_the_gradient():
     answer = record.answer()
     assert answer.error.deviation == pytest.approx(2 / answer.value)
     assert "is broken: 0.392 with batch_size = 10" in answer.check(TODAY).broken[-1]
+
+
+def test_a_promise_of_zcdp_is_not_composed_and_not_called_infeasible():
+    composed = Configuration("any", "zcdp", fixed={"repeated": 3})
+    with pytest.raises(InvalidArgument, match=r"^\[mechanism\] must compose a mechanism or a"):
+        replace(FIRST, mechanism=composed)
+
+
+def test_what_cannot_be_solved_for_is_not_called_infeasible():
+    fixed = {"noise_multiplier": 3.0, "epochs": 20.0, "data_size": 60_000}
+    record = with_limits(
+        limit("ppv", 0.1),
+        limit("ppv", 0.75, "a colleague"),
+        limit("advantage", 0.25, "a colleague"),
+        mechanism=Configuration("dpsgd", "batch_size", fixed=fixed),
+    )
+    with pytest.raises(NotCertified) as refused:
+        record.answer()
+    assert str(refused.value) == (
+        'mechanism.choose = "batch_size" cannot be solved for with the fixed noise_multiplier = 3, '
+        "epochs = 20, data_size = 60000 of dpsgd: the risks do not change in one direction with "
+        "it; fix it, and choose another parameter"
+    )
+
+
+def test_alternatives_have_the_error_of_the_statistic():
+    others = ("laplace", "gaussian:sigma=9", "any:epsilon=1")
+    record = replace(
+        FIRST,
+        alternatives=tuple(Alternative(other, "w") for other in others),
+        utility=Utility("counts", "histogram", cells=40),
+        privacy=replace(FIRST.privacy, records_per_unit=2),
+    )
+    laplace, gaussian, promise = record.answer().alternatives
+    scale = float(laplace.setting.rpartition(" ")[2])
+    of = {"statistic": "histogram", "cells": 40}
+    assert laplace.error.margin == pytest.approx(
+        ta.choose.answer_error(ta.Laplace(scale), **of).margin
+    )
+    assert gaussian.error == ta.choose.answer_error(ta.Gaussian(9), **of)
+    assert promise.error is None
+    assert replace(laplace, kept=None).verdict == "is too near to a limit to tell"
+
+
+def test_what_is_asked_for_begins_with_the_parameter_that_is_configured():
+    made = Configuration("truncated-laplace", "epsilon", configured=0.5)
+    answer = replace(FIRST, mechanism=made).answer()
+    assert re.match(rf"epsilon = {answer.value} \(scale = \S+, cutoff = \S+\)$", answer.asks)
+    assert str(answer).startswith(answer.asks)
+
+
+@pytest.mark.parametrize("configured", [10.5, 0.5])
+def test_a_whole_number_is_configured_by_one(configured):
+    fixed = {"noise_multiplier": 2.0, "sampling_rate": 0.1}
+    made = Configuration("dpsgd", "steps", fixed=fixed)
+    with pytest.raises(InvalidArgument, match=r"^mechanism\.configured must be a whole number"):
+        replace(FIRST, mechanism=replace(made, configured=configured))
+    assert replace(FIRST, mechanism=replace(made, configured=10.0)).mechanism.configured == 10

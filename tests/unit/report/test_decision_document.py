@@ -15,7 +15,7 @@ from parsed_page import Page
 
 import tellapart as ta
 from tellapart import decision, deployments, report
-from tellapart._numeric.text import fixed
+from tellapart._numeric.text import fixed, short
 from tellapart.report import decision_document
 from tellapart.report.decision_document import unit_kind
 from tellapart.risk.catalogue import MEASURES
@@ -368,6 +368,19 @@ def test_an_alternative_too_near_to_a_limit_does_not_break_it():
     (other,) = document("census").answer.alternatives
     row = decision_document._alternative(replace(other, kept=None))
     assert row.kept == "not known to keep every limit"
+
+
+def test_an_alternative_has_its_error_beside_that_of_what_is_in_use():
+    told = document("census")
+    (other,) = told.alternatives
+    own = ta.choose.answer_error(ta.Gaussian(5.3), "histogram", cells=400).margin
+    assert told.error == f"± {short(own, 4, up=True)}"
+    margin = told.answer.alternatives[0].error.margin
+    assert other.error == f"± {short(margin, 4, up=True)}"
+    words = Page(report.page(told)).text
+    assert told.error in words
+    assert other.error in words
+    assert margin > own  # as the file gives for a reason
 
 
 def test_an_alternative_in_full_has_numbers():
