@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
+from tellapart._decimals import plain_exponent
 from tellapart.risk.catalogue import MEASURES
 
 SMALL = choose.at_most(0.1, risk.advantage)
@@ -402,4 +403,4 @@ def test_the_label_of_a_limit_shows_its_own_arguments(key):
     measure = MEASURES[key]
     about = {argument.key: argument.default / 3 for argument in measure.arguments}
     limit = choose.at_most(0.1, measure.function, **measure.called_with(about))
-    assert limit.label == measure.name.format(**about)
+    assert limit.label == plain_exponent(measure.name.format(**about))
