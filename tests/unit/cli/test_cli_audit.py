@@ -175,8 +175,8 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
     quiet = "audit quiet.npz --design many-runs --epsilon 3"
     found = parsed(quiet)
     assert list(found) == [
-        "headline", "title", "reasons", "refuted", "claim", "unit", "neighbours", "meaning", "design",
-        "sample", "members", "non_members", "calls", "confidence", "method", "shown", "finding",
+        "headline", "title", "reasons", "refuted", "claim", "unit", "neighbours", "meaning",
+        "design", "sample", "members", "non_members", "calls", "confidence", "method", "shown", "finding",
         "ledger", "power", "detectable", "samples_needed", "assumptions", "checklist", "curves",
         "made",
     ]  # fmt: skip
