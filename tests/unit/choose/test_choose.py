@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart._checks import plain_exponent
+from tellapart._decimals import plain_exponent
 from tellapart.risk.catalogue import MEASURES
 
 SMALL = choose.at_most(0.1, risk.advantage)
