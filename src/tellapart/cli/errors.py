@@ -14,7 +14,6 @@ from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedC
 from tellapart._numeric.text import short
 from tellapart.cli import exits
 from tellapart.errors import visible
-from tellapart.mechanisms.catalogue import KINDS
 
 # What people try first, and the command that does it.
 _GUESSED = {
@@ -111,6 +110,8 @@ def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
 def _of_mechanism(option: str) -> str:
     """A mechanism with the parameter that an option was to be; empty where none has it."""
     key = option.partition("=")[0].lstrip("-").replace("-", "_")
+    from tellapart.mechanisms.catalogue import KINDS  # help and errors of others start without it
+
     named = (kind for kind in KINDS.values() if kind.name != "any" and key in kind.parameters)
     return next((f"{kind.name}:{key}=1" for kind in named), "")
 

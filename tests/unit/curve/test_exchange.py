@@ -212,7 +212,7 @@ IMPOSSIBLE = [
     ),
     (
         kind("DiscreteGaussianCurve", sigma=2, shift=0, bound="exact"),
-        "shift must be at least 1, got 0.0",
+        "shift must be at least 1, got 0",
     ),
     (
         kind("DiscreteGaussianCurve", sigma=0, shift=1, bound="exact"),
