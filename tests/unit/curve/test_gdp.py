@@ -43,7 +43,9 @@ def test_no_error_rate_is_left():
 
 
 def test_down_to_an_fpr_of_zero():
-    with pytest.raises(ta.InvalidArgument, match="μ may be a limit that no attack comes near") as refused:
+    with pytest.raises(
+        ta.InvalidArgument, match="μ may be a limit that no attack comes near"
+    ) as refused:
         dp_sgd().gdp(at_least=0)
     assert str(refused.value).endswith("say from which FPR on μ is to hold, such as at_least=1e-6")
     with pytest.raises(ta.InvalidArgument, match="with probability 1e-5 an output gives a member"):
