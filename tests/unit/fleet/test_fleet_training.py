@@ -234,10 +234,10 @@ def test_bad_input_is_named():
 
     refused("X must have rows of 8", NETS[0], recipe, X[:, :5], y, models=1)
     refused("X must not contain NaN", NETS[0], recipe, X * np.nan, y, models=1)
-    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e20, y, models=1)
-    refused("X must lie within ±1e\\+09", NETS[0], recipe, X * 1e60, y, models=1)
+    refused("X must lie within ±1e9", NETS[0], recipe, X * 1e20, y, models=1)
+    refused("X must lie within ±1e9", NETS[0], recipe, X * 1e60, y, models=1)
     squared = fleet.SGD(steps=1, learning_rate=1.0, sampling_rate=0.5, loss="squared_error")
-    refused("y must lie within ±1e\\+09", NETS[0], squared, X, np.full((40, 3), 1e40), models=1)
+    refused("y must lie within ±1e9", NETS[0], squared, X, np.full((40, 3), 1e40), models=1)
     refused("y must lie in 0 to 2", NETS[0], recipe, X, y + 1, models=1)
     refused("y must be 40 whole", NETS[0], recipe, X, y[:5], models=1)
     refused("models must be given", NETS[0], recipe, X, y)
