@@ -105,11 +105,11 @@ def noise_table(
     >>> print(noise_table(MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=100), Sum(), 1))
     method                          scale    true ε
     exact                          3.3365  = 1.0000
-    Wasserstein                    4.0000  = 0.8221
-    Markov quilt                  12.8400  = 0.2410
-    Markov quilt, approximate     31.7098  = 0.0959
-    group privacy                100.0000  = 0.0302
-    plain DP                       1.0000  = 3.2983  not sound in general
+    Wasserstein                    4.0000  ≈ 0.8220
+    Markov quilt                  12.8400  ≈ 0.2409
+    Markov quilt, approximate     31.7098  ≈ 0.0958
+    group privacy                100.0000  ≈ 0.0301
+    plain DP                       1.0000  ≈ 3.2982  not sound in general
 
     See Also
     --------

@@ -279,7 +279,7 @@ class TradeoffCurve(Plotted, ABC):
 
         >>> import tellapart as ta
         >>> print(ta.Laplace.with_epsilon(1).curve().gdp())
-        μ = 1.0301 for FPR and FNR from 1e-06 on, regret 0.0371
+        μ = 1.0301 for FPR and FNR from 1e-6 on, regret 0.0371
         """
         # Imported here: what it promises is itself a curve, built on this class.
         from tellapart.curve.gdp import summarise

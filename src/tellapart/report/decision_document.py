@@ -73,7 +73,7 @@ def of_decision(
     >>> from tellapart import decision, report
     >>> document = report.of_decision(decision.parse(decision.template()))
     >>> document.limits[0].sentence.partition(" (")[0]
-    'Of 1,000 people whom the attacker flags, at most 20 are in the data'
+    'Of 1,000 people whom the attacker flags, at most 14 are in the data'
     """
     _checks.instance(decisions.Decision, "a decision, as decision.read gives", decision=decision)
     known = decision.answer(folder=folder) if answer is None else answer

@@ -24,6 +24,7 @@ def as_table(rows: Sequence[FrameworkResult], width: int = 100) -> str:
     narrow pages that has lines of its own.
 
     >>> from tellapart.worlds import RecordValue
+    >>> from tellapart.worlds.frameworks.result import Side
     >>> seen = Witness(RecordValue(3, 1), RecordValue(3, 0), 7.0, 2.0)
     >>> row = FrameworkResult("Pufferfish", 2.0, Side.EXACT, seen, "this model", False)
     >>> print(as_table([row], 80))
