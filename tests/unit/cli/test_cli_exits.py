@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -199,8 +200,9 @@ def test_a_closed_result_is_not_mistaken_for_one(run, tmp_path):
 def test_what_code_prints_or_copies_changes_nothing(run, tmp_path, deed):
     body = f"    {deed}\n    return len(data) + rng.laplace()\n"
     (tmp_path / "odd.py").write_text(f"{PRELUDE}def f(data, rng):\n{body}")
-    code, out, err = run("probe", "odd.py:f", *INPUTS, "--samples", "100")
-    assert (code, err) == (0, "")
+    code, out, err = run("probe", "odd.py:f", *INPUTS, "--samples", "60")
+    # Copies take long on a busy machine, of which the estimate may speak.
+    assert (code, re.sub(r"tellapart: this takes about .*\n", "", err)) == (0, "")
     assert out.startswith("NOT REFUTED")
     assert out.count("REFUTED") == 1
 
