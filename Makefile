@@ -7,6 +7,8 @@ STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 # Tests start many interpreters: what one has compiled, the next may use.
 export PYTHONDONTWRITEBYTECODE :=
+# One worker a core: threads of their own would only wait for each other.
+test test-all: export OMP_NUM_THREADS := 1
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
@@ -138,7 +139,7 @@ def test_no_other_two_records_leak_more(lengths, angle, sigma, rate, epsilon):
     assert leaked <= PoissonReplaceOne(sigma, rate).curve().delta(epsilon) + 1e-4
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(sigma=sigmas, rate=rates, times=st.integers(2, 40))
 def test_replacing_leaks_no_less_than_zeroing_out(sigma, rate, times):
     replaced = PoissonReplaceOne(sigma, rate).repeated(times)

@@ -180,8 +180,14 @@ def test_the_answer_keeps_every_limit_and_the_next_less_private_one_does_not(mec
     assert answer.binding.asked.excess(less) > 0
 
 
-@pytest.mark.parametrize("mechanism", [*FORMULAS, *COMPOSED], ids=str)
-@pytest.mark.parametrize("limit", LIMITS[:2] + LIMITS[4:5], ids=lambda limit: limit.risk)
+@pytest.mark.parametrize(
+    ("mechanism", "limit"),
+    [
+        *itertools.product(FORMULAS, LIMITS[:2] + LIMITS[4:5]),
+        *zip(COMPOSED, LIMITS[:2] + LIMITS[4:5], strict=True),
+    ],
+    ids=str,
+)
 def test_one_attacker_with_one_limit_is_what_choose_answers(mechanism, limit):
     record = asked(mechanism, [limit])
     family = record.family()
@@ -248,10 +254,10 @@ def test_its_own_value_keeps_the_limits_and_one_percent_less_noise_does_not(mech
 )
 def test_more_records_of_a_unit_never_ask_less_noise(mechanism):
     limits = LIMITS[1:2]
-    values = [asked(mechanism, limits, records).answer().value for records in (1, 2, 3)]
+    values = [asked(mechanism, limits, records).answer().value for records in (1, 3)]
     family = asked(mechanism, limits).family()
     assert all(at_least_as_private(family, b, a) for a, b in itertools.pairwise(values))
-    assert values[2] != values[0]
+    assert values[0] != values[1]
 
 
 def test_plain_noise_for_a_group_grows_with_its_size():

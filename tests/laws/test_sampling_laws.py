@@ -209,7 +209,7 @@ def test_a_loss_is_as_dense_as_its_output_over_the_slope(mu, weights):
 
 @given(st.floats(0.05, 20), st.floats(1e-6, 1, exclude_max=True), st.floats(1e-9, 1 - 1e-9))
 @example(0.2953, 0.1, 0.01)  # its largest loss was an ulp below that of the threshold behind it
-@settings(max_examples=300)
+@settings(max_examples=examples(600))
 def test_a_sampled_step_answers_at_every_rate(scale, rate, fpr):
     step = ta.Laplace(scale).sampled(rate)
     both = step.curve().tpr(fpr)

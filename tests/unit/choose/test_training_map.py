@@ -18,8 +18,8 @@ NEAR = choose.at_most(0.31, risk.reconstruction, baseline=0.3)
 FLAT = choose.at_most(1 - 1e-9, risk.advantage)
 DATA = 60_000
 GRIDS = {
-    "as in the docs": ([ADVANTAGE, POWER], (64, 256, 1024, 4096), (5, 15, 30, 60)),
-    "ε": ([BUDGET], (100, 120, 144), (2, 2.5, 3.1, 4)),
+    "as in the docs": ([ADVANTAGE, POWER], (64, 4096), (5, 60)),
+    "ε": ([BUDGET], (100, 144), (2, 4)),
     "one near its baseline": ([NEAR, ADVANTAGE], (512, 700), (5, 6, 7)),
     "one that never binds": ([FLAT, POWER], (256, 300), (5, 6, 7)),
     "from samples alone to all the data": ([POWER], (64, 60_000), (0.001, 1)),

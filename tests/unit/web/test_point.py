@@ -104,7 +104,7 @@ def test_a_claim_is_refuted_where_the_exact_test_of_counts_refutes_it(
 
 def test_mark_box_numbers_and_verdict_are_of_one_test() -> None:
     rng, verdicts = np.random.default_rng(8), set()
-    for fpr, more in rng.random((40, 2)).tolist():
+    for fpr, more in rng.random((12, 2)).tolist():
         tpr = min(1.0, math.e * fpr * (0.6 + 0.9 * more))
         answer = shown(fpr=fpr, tpr=tpr, members=300, others=200)
         assert answer.drawing is not None
