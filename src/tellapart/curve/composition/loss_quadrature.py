@@ -89,6 +89,10 @@ _X, _W = leggauss(32)
 # Over one panel the logarithm of the integrand turns and falls by at most about this much.
 _PER_PANEL = 14.0
 _WIDEST = 1.5
+# The moment along a line is bounded from each y to r times it, for some y at once, at most so many;
+# by masses no fainter than this.
+_RUNG, _RUNGS_AT_ONCE, _MOST_DECAY_RUNGS = 2**0.25, 16, 320
+_FAINT = 1e-12
 # More would take gigabytes.
 _MOST_PANELS = 1 << 15
 
@@ -207,8 +211,9 @@ class SmoothLoss(LossLaw):
     def decay(self, c: float, y: Array) -> Array:
         """The atoms never fade; the rest falls like its variation over y, or as its spread says.
 
-        For y' between y and 2y, 1 − |M|²/M(c)² is E[1 − cos(y'·Δ)] for the difference Δ of two
-        tilted losses, at least (2/π²)·y²·E[Δ²; |Δ| ≤ π/(2y)].
+        1 − |M|²/M(c)² is E[1 − cos(y·Δ)] for the difference Δ of two tilted losses, and
+        1 − cos x ≥ x²/2 − x⁴/24, which grows up to x = √6: from y to r·y it is at least
+        E[(y·Δ)²/2 − (y·Δ)⁴/24; |Δ| ≤ √6/(r·y)].
         """
         loss, base = self.points(np.array([c]), 0.0)
         logs = c * loss + base
@@ -216,28 +221,51 @@ class SmoothLoss(LossLaw):
         scale = float(weight.sum())
         weight /= scale
         fixed, variation = (x / scale for x in self.rough(c, float(logs.max())))
-        order = np.argsort(loss)
-        away, weight = (loss - weight @ loss)[order], weight[order]
-        y, worst = np.atleast_1d(np.asarray(y, dtype=float)), np.zeros(np.size(y))
-        for _ in range(80):
-            falls = np.minimum(fixed + variation / y, 1.0)
-            apart = _near_pairs(away, weight, np.pi / (2 * y))
-            spread = np.sqrt(np.maximum(1 - 0.9 * 2 / np.pi**2 * y**2 * apart, 0.0))
-            worst = np.maximum(worst, np.minimum(falls, spread))
-            if np.all(falls <= worst):  # what follows is smaller still
+        pairs = _Pairs.of(loss, weight)
+        y = np.asarray(y, dtype=float)
+        rungs, bounds = np.zeros(0), np.zeros(0)
+        while True:
+            start = rungs[-1] * _RUNG if rungs.size else float(y.min())
+            some = start * _RUNG ** np.arange(_RUNGS_AT_ONCE)
+            falls = np.minimum(fixed + variation / some, 1.0)
+            spread = np.sqrt(np.maximum(1 - 0.9 * pairs.apart(some), 0.0))
+            rungs, bounds = np.append(rungs, some), np.append(bounds, np.minimum(falls, spread))
+            # Nothing larger follows where the variation is what bounds.
+            last = np.searchsorted(rungs, y.max(), side="right") - 1
+            if falls[-1] <= np.max(bounds[last:], initial=0.0) or rungs.size > _MOST_DECAY_RUNGS:
                 break
-            y = 2 * y
-        return np.log(np.maximum(worst, falls))
+        ahead = np.maximum.accumulate(np.append(falls[-1], bounds[::-1]))[:0:-1]
+        return np.log(ahead[np.searchsorted(rungs, y, side="right") - 1])
 
 
-def _near_pairs(sorted_losses: Array, weight: Array, apart: Array) -> Array:
-    """E[Δ²; |Δ| ≤ apart] for the difference Δ of two of these losses."""
-    sums = np.zeros((3, weight.size + 1))
-    sums[:, 1:] = np.cumsum(weight * sorted_losses ** np.arange(3)[:, None], axis=1)
-    squares = np.zeros(apart.shape)
-    for k, width in enumerate(apart):
-        first = np.searchsorted(sorted_losses, sorted_losses - width)
-        mass, mean, square = sums[:, :-1] - sums[:, first]
-        terms = sorted_losses**2 * mass - 2 * sorted_losses * mean + square
-        squares[k] = 2 * (weight * np.maximum(terms, 0.0)).sum()
-    return squares
+class _Pairs(NamedTuple):
+    """Rising losses, and the sums of their masses times powers from 0 to 4 up to each."""
+
+    loss: Array
+    mass: Array
+    sums: Array
+
+    @classmethod
+    def of(cls, loss: Array, mass: Array) -> _Pairs:
+        order = np.flatnonzero(mass > _FAINT)  # less mass, less spread
+        order = order[np.argsort(loss[order])]
+        x, mass = (loss - mass @ loss)[order], mass[order]
+        square = x * x
+        terms = mass * np.stack([np.ones_like(x), x, square, square * x, square * square])
+        sums = np.zeros((5, x.size + 1))
+        np.cumsum(terms, axis=1, out=sums[:, 1:])
+        return cls(x, mass, sums)
+
+    def apart(self, y: Array) -> Array:
+        """E[(y·Δ)²/2 − (y·Δ)⁴/24; |Δ| ≤ √6/(r·y)] for the difference Δ of two losses, r a rung."""
+        x, reach = self.loss, math.sqrt(6) / _RUNG
+        first = np.searchsorted(x, x - (reach / y)[:, None])
+        total, mean, square, cube, fourth = self.sums[:, None, :-1] - self.sums[:, first]
+        # Far out, differences of sums have few digits: what they mean has bounds.
+        squares = (x * total - 2 * mean) * x + square
+        fourths = (((x * total - 4 * mean) * x + 6 * square) * x - 4 * cube) * x + fourth
+        scale = (y * y)[:, None]
+        squares = np.clip(scale * squares, 0.0, reach**2 * total)
+        least = squares**2 / np.maximum(total, 1e-300)
+        fourths = np.clip(scale**2 * fourths, least, reach**2 * squares)
+        return np.asarray((squares - fourths / 12) @ self.mass)
