@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -22,8 +23,8 @@ NEGLIGIBLE = 46.0
 class Nodes(NamedTuple):
     """Losses and log-masses at the points of an integral, on a line of the complex plane."""
 
-    loss: Complex
-    base: Complex
+    loss: NDArray[Any]
+    base: NDArray[Any]
 
     def moments(self, c: float, y: Array) -> Complex:
         """The logarithm of M(c + iy)."""
@@ -41,10 +42,11 @@ class Nodes(NamedTuple):
     def moments_on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The same on a mesh: e^((j + k)·w) − 1 from those of j and k, without new sines."""
         block = math.isqrt(points) + 1
-        inner = np.expm1(np.multiply.outer(1j * step * np.arange(block), self.loss))
-        starts = c + 1j * step * block * np.arange(-(-points // block))
+        inner = self._waves(0.0, step * np.arange(block))
+        ahead = step * block * np.arange(-(-points // block))
+        starts = c + 1j * ahead
         if self._near_one(c, step * points):
-            outer = np.expm1(np.multiply.outer(starts, self.loss))
+            outer = self._waves(c, ahead)
             mass = np.exp(self.base)
             excess = _product(outer, inner, mass)
             z = (starts[:, None] + 1j * step * np.arange(block)).ravel()
@@ -53,6 +55,16 @@ class Nodes(NamedTuple):
         outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
         moments = (outer @ (1 + inner).T).ravel()
         return np.asarray((np.log(moments) + top)[:points])
+
+    def _waves(self, c: float, y: Array) -> Complex:
+        """e^((c + iy)·loss) − 1, for all y and losses; by real sines where losses are real."""
+        if np.iscomplexobj(self.loss):
+            return np.asarray(np.expm1(np.multiply.outer(c + 1j * y, self.loss)))
+        turn = np.multiply.outer(y, self.loss)
+        waves = np.empty(turn.shape, dtype=complex)
+        waves.real = -2 * np.sin(turn / 2) ** 2
+        waves.imag = np.sin(turn)
+        return waves * np.exp(c * self.loss) + np.expm1(c * self.loss) if c else waves
 
     def _near_one(self, c: float, furthest: float) -> bool:
         """Whether M stays so near 1 that the part of the sum with mean 0 is better left out."""
@@ -71,6 +83,8 @@ def _product(outer: Complex, inner: Complex, mass: Complex) -> Complex:
 
 def dyadic(y: Array) -> list[NDArray[np.intp]]:
     """Positions of y in groups that share a scale, none too large for the cache."""
+    if y.size <= 32:
+        return [np.arange(y.size)]
     order = np.argsort(y, kind="stable")
     scale = np.floor(np.log2(np.maximum(y[order], 1e-300)))
     starts = np.flatnonzero(np.diff(scale, prepend=scale[0] - 1))
@@ -206,7 +220,7 @@ class SmoothLoss(LossLaw):
 
     def _nodes(self, c: float, frequency: float) -> Nodes:
         loss, base = self.points(np.array([min(c, 0.0), max(c, 1.0)]), frequency)
-        return Nodes(loss.astype(complex), base.astype(complex))
+        return Nodes(loss, base)
 
     def decay(self, c: float, y: Array) -> Array:
         """The atoms never fade; the rest falls like its variation over y, or as its spread says.
@@ -215,13 +229,7 @@ class SmoothLoss(LossLaw):
         1 − cos x ≥ x²/2 − x⁴/24, which grows up to x = √6: from y to r·y it is at least
         E[(y·Δ)²/2 − (y·Δ)⁴/24; |Δ| ≤ √6/(r·y)].
         """
-        loss, base = self.points(np.array([c]), 0.0)
-        logs = c * loss + base
-        weight = np.exp(logs - logs.max())
-        scale = float(weight.sum())
-        weight /= scale
-        fixed, variation = (x / scale for x in self.rough(c, float(logs.max())))
-        pairs = _Pairs.of(loss, weight)
+        pairs, fixed, variation = _tilted_pairs(self, c)
         y = np.asarray(y, dtype=float)
         rungs, bounds = np.zeros(0), np.zeros(0)
         while True:
@@ -269,3 +277,14 @@ class _Pairs(NamedTuple):
         least = squares**2 / np.maximum(total, 1e-300)
         fourths = np.clip(scale**2 * fourths, least, reach**2 * squares)
         return np.asarray((squares - fourths / 12) @ self.mass)
+
+
+@lru_cache(maxsize=4)  # the end of one line is asked for piece by piece
+def _tilted_pairs(law: SmoothLoss, c: float) -> tuple[_Pairs, float, float]:
+    """The tilted law for the spread of two losses, its mass in atoms, and the variation beside."""
+    loss, base = law.points(np.array([c]), 0.0)
+    logs = c * loss + base
+    mass = np.exp(logs - logs.max())
+    scale = float(mass.sum())
+    fixed, variation = (x / scale for x in law.rough(c, float(logs.max())))
+    return _Pairs.of(loss, mass / scale), fixed, variation
