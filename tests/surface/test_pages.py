@@ -38,7 +38,8 @@ def test_one_section_of_the_benchmarks_is_written_anew_and_the_others_stay(tmp_p
     copy.write_text(page, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["_page.py", str(copy), "gdp"])
     assert script.main() == 0
-    before, after = (re.split(r"^## ", text, flags=re.M) for text in (page, copy.read_text("utf-8")))
+    texts = page, copy.read_text(encoding="utf-8")
+    before, after = (re.split(r"^## ", text, flags=re.M) for text in texts)
     changed = [new for old, new in zip(before, after, strict=True) if old != new]
     assert changed == ["`benchmarks/gdp.py`\n\ngdp anew\n\n"]
     monkeypatch.setattr(sys, "argv", ["_page.py", str(copy), "gpd"])

@@ -193,7 +193,7 @@ class SmoothLoss(LossLaw):
         return Cumulants(*cumulants.reshape(3, *np.shape(c)))
 
     def _cumulants(self, c: Array) -> Array:
-        loss, base = self.points(np.array([c.min(), c.max()]), 0.0)
+        loss, base = _points_between(self, float(np.floor(c.min())), float(np.ceil(c.max())))
         tilted = np.multiply.outer(c, loss)
         top = (tilted + base).max(axis=-1, keepdims=True)
         mass = np.exp(tilted + base - top)
@@ -279,10 +279,16 @@ class _Pairs(NamedTuple):
         return np.asarray((squares - fourths / 12) @ self.mass)
 
 
+@lru_cache(maxsize=16)
+def _points_between(law: SmoothLoss, least: float, most: float) -> tuple[Array, Array]:
+    """Points for all tilts between two, so that few sets of them serve many."""
+    return law.points(np.array([least, most]), 0.0)
+
+
 @lru_cache(maxsize=4)  # the end of one line is asked for piece by piece
 def _tilted_pairs(law: SmoothLoss, c: float) -> tuple[_Pairs, float, float]:
     """The tilted law for the spread of two losses, its mass in atoms, and the variation beside."""
-    loss, base = law.points(np.array([c]), 0.0)
+    loss, base = _points_between(law, float(np.floor(c)), float(np.ceil(c)))
     logs = c * loss + base
     mass = np.exp(logs - logs.max())
     scale = float(mass.sum())
