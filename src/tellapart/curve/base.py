@@ -373,7 +373,7 @@ class TradeoffCurve(Plotted, ABC):
         low = np.zeros_like(delta)
         top = self._largest_loss()
         if not np.isfinite(top):
-            return solve.falling_root(excess, low, self._beyond(excess, delta))[1]
+            return solve.falling_root(excess, low, self._epsilon_ceiling(excess, delta))[1]
         # Rounding may leave a little δ at the largest loss, where none is; no ε is needed beyond.
         high = np.full_like(delta, top)
         out_of_reach = excess(high) > 0
@@ -384,7 +384,7 @@ class TradeoffCurve(Plotted, ABC):
             return epsilon
         return solve.falling_root(excess, low, high)[1]
 
-    def _beyond(self, excess: solve.Falling, delta: Array) -> Array:
+    def _epsilon_ceiling(self, excess: solve.Falling, delta: Array) -> Array:
         """Some ε at which δ(ε) is no more than these, where the loss has no end."""
         return solve.climb(excess, np.zeros_like(delta), 1.0)
 

@@ -214,7 +214,7 @@ class GaussianCurve(SymmetricCurve):
         odd = sum(half**k / math.factorial(k) * slopes[k] for k in (9, 7, 5, 3, 1))
         return np.asarray(np.maximum(-np.exp(-x * x) * odd, 0.0))
 
-    def _beyond(self, excess: solve.Falling, delta: Array) -> Array:
+    def _epsilon_ceiling(self, excess: solve.Falling, delta: Array) -> Array:
         """As δ(ε) ≤ Φ(μ/2 − ε/μ), no more than μ²/2 − μ·Φ⁻¹(δ) is needed, but for rounding."""
         most = np.maximum(self.mu * (self.mu / 2 - ndtri(delta)), 0.0)
         return solve.climb(excess, most * (1 + 1e-12), 1.0)

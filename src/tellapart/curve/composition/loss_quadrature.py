@@ -42,8 +42,8 @@ class Nodes(NamedTuple):
     def moments_on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The same on a mesh: e^((j + k)·w) − 1 from those of j and k, without new sines."""
         block = math.isqrt(points) + 1
-        inner = self._waves(0.0, step * np.arange(block))
-        ahead = step * block * np.arange(-(-points // block))
+        inner = self._waves(0.0, step * np.arange(block, dtype=float))
+        ahead = step * block * np.arange(-(-points // block), dtype=float)
         starts = c + 1j * ahead
         if self._near_one(c, step * points):
             outer = self._waves(c, ahead)
@@ -234,7 +234,7 @@ class SmoothLoss(LossLaw):
         rungs, bounds = np.zeros(0), np.zeros(0)
         while True:
             start = rungs[-1] * _RUNG if rungs.size else float(y.min())
-            some = start * _RUNG ** np.arange(_RUNGS_AT_ONCE)
+            some = start * _RUNG ** np.arange(_RUNGS_AT_ONCE, dtype=float)
             falls = np.minimum(fixed + variation / some, 1.0)
             spread = np.sqrt(np.maximum(1 - 0.9 * pairs.apart(some), 0.0))
             rungs, bounds = np.append(rungs, some), np.append(bounds, np.minimum(falls, spread))
