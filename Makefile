@@ -74,8 +74,9 @@ $(PEERS): $(STAMP)
 	$(BIN)/python $(INSTALL) '.[dev,peers]'
 	touch $(PEERS)
 
+# All of them, or some alone: make bench ONLY='gdp interactive'
 bench: chromium $(PEERS)
-	$(BIN)/python benchmarks/_page.py docs/benchmarks.md
+	$(BIN)/python benchmarks/_page.py docs/benchmarks.md $(ONLY)
 
 # Checkouts of peers that are on no package index: make detection BESIDE='path/one path/two'
 detection: $(PEERS)

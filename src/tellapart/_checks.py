@@ -141,7 +141,9 @@ def reals(rule: str = "be a number or an array of numbers", /, **named: Any) -> 
 
 def probabilities(**named: Any) -> Array:
     """An array whose every entry lies in [0, 1]."""
-    name, _ = _only(named)
+    name, value = _only(named)
+    if type(value) is float and 0 <= value <= 1:  # by far the commonest
+        return np.asarray(value)
     array = reals(**named)
     if array.size and not (array.min() >= 0 and array.max() <= 1):
         outside = array[(array < 0) | (array > 1)]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart.curve.composition.laplace_loss import BoundedLoss
 from tellapart.curve.composition.loss_laws import LaplaceLoss
+from tellapart.curve.composition.replaced_sample import ReplacedSampleLoss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, ReplacedLoss
 
 REPLACE, FIXED = ta.Neighbours.REPLACE, ta.Sampling.WITHOUT_REPLACEMENT
@@ -154,7 +155,10 @@ LAWS = [
     BoundedLoss(2.0, 0.0),
     ReplacedLoss(MixtureLoss(1.0, (0.9, 0.1))),
     ReplacedLoss(MixtureLoss(0.5, (1 - 1e-3, 1e-3))),
+    ReplacedLoss(MixtureLoss(1.0, (0.99, 0.01))),
     ReplacedLoss(BoundedLoss(1.0, 1.0, 0.3)),
+    ReplacedSampleLoss(1.0, 0.01),
+    ReplacedSampleLoss(3.0, 0.5),
 ]
 
 
@@ -164,7 +168,8 @@ def test_the_bound_on_moments_holds_all_the_way(law, c):
     y = np.geomspace(1e-2, 3e3, 401)
     sizes = law.along(c, y).real - law.cumulants(np.array([c])).value
     ahead = np.maximum.accumulate(sizes[::-1])[::-1]
-    assert np.all(ahead[::50] <= law.decay(c, y[::50]) + 1e-12)
+    assert np.all(ahead <= law.decay(c, y) + 1e-12)
+    assert np.all(ahead[::50] <= [law.decay(c, each) + 1e-12 for each in y[::50]])
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)

@@ -1,5 +1,6 @@
 """The pages that scripts write: that of the zoo is what its script prints, the other is whole."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -26,6 +27,23 @@ def named(page):
     """Which specimens have a row of their own, in order."""
     rows = re.findall(r"^\| (?:\*\*bug\*\* )?`?([a-z0-9-]+)`?(?: \(\w+\))? \| ", page, re.M)
     return [name for name in rows if name not in ("specimen", "---")]
+
+
+def test_one_section_of_the_benchmarks_is_written_anew_and_the_others_stay(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    script = importlib.import_module("_page")
+    monkeypatch.setattr(script, "section", lambda name: (0, f"{name} anew"))
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    copy = tmp_path / "benchmarks.md"
+    copy.write_text(page, encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["_page.py", str(copy), "gdp"])
+    assert script.main() == 0
+    texts = page, copy.read_text(encoding="utf-8")
+    before, after = (re.split(r"^## ", text, flags=re.M) for text in texts)
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert changed == ["`benchmarks/gdp.py`\n\ngdp anew\n\n"]
+    monkeypatch.setattr(sys, "argv", ["_page.py", str(copy), "gpd"])
+    assert script.main() == 2
 
 
 def test_the_zoo_page_is_what_its_script_prints():

@@ -34,6 +34,8 @@ REFUSED = "so few digits are left here that no number is given; ask mechanism.br
 _DIGITS = 36.0
 # Steps from one line to further ones, in deviations of the tilt.
 _WALKS = (1.3 * np.arange(1.0, 9), 2.0 ** np.arange(-23.0, 1))
+# Where to look for the end of a line, in units of 1/deviation.
+_OUTWARDS = np.geomspace(2, 2**31, 61)
 # Laws that need more points, or lines, than this are too rough for a contour.
 _MOST_POINTS = 20_000
 _MOST_RUNGS = 300
@@ -115,7 +117,7 @@ class ContourLine:
     def _end(self) -> float:
         """Where the integrand is dead, for good."""
         pole = min(abs(self.c), abs(self.c - 1))
-        y = np.geomspace(2, 2**31, 61) / self.spread
+        y = _OUTWARDS / self.spread
         for start in range(0, y.size, 6):
             some = y[start : start + 6]
             size = self._law.decay(self.c, some) - np.log1p(some / pole)

@@ -57,8 +57,9 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
         going = width > tolerance
         if not going.any():
             break
-        step = np.clip(_inverse_quadratic(a, b, c, fa, fb, fc), tolerance / (2 * width), None)
-        step = np.minimum(step, 1 - np.minimum(tolerance / (2 * width), 0.5))
+        least = tolerance / (2 * width)
+        step = np.maximum(_inverse_quadratic(a, b, c, fa, fb, fc), least)
+        step = np.minimum(step, 1 - np.minimum(least, 0.5))
     if np.any(np.abs(b - a) > _COARSE * (1 + np.abs(a)) + narrow):
         raise NotCertified("the search for a threshold did not settle")
     falls = fa > 0
@@ -77,11 +78,14 @@ def _inverse_quadratic(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: A
 
 def _between(a: Array, b: Array, step: Array) -> Array:
     """A point on the way from a to b; half-way by digits where one lies far beyond the other."""
+    point, halved = a + step * (b - a), step == 0.5
+    if not halved.any():
+        return point
     inner, outer = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
-    far = (step == 0.5) & (outer > _FAR * (1 + inner))
+    far = halved & (outer > _FAR * (1 + inner))
     if not far.any():
-        return a + step * (b - a)
-    return np.where(far, np.sinh((np.arcsinh(a) + np.arcsinh(b)) / 2), a + step * (b - a))
+        return point
+    return np.where(far, np.sinh((np.arcsinh(a) + np.arcsinh(b)) / 2), point)
 
 
 def falling_whole(f: Falling, low: Array, high: Array) -> tuple[Array, Array]:

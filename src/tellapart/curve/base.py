@@ -373,7 +373,7 @@ class TradeoffCurve(Plotted, ABC):
         low = np.zeros_like(delta)
         top = self._largest_loss()
         if not np.isfinite(top):
-            return solve.falling_root(excess, low, solve.climb(excess, low, 1.0))[1]
+            return solve.falling_root(excess, low, self._epsilon_ceiling(excess, delta))[1]
         # Rounding may leave a little δ at the largest loss, where none is; no ε is needed beyond.
         high = np.full_like(delta, top)
         out_of_reach = excess(high) > 0
@@ -383,6 +383,10 @@ class TradeoffCurve(Plotted, ABC):
                 epsilon[~out_of_reach] = self._falling_to(delta[~out_of_reach])
             return epsilon
         return solve.falling_root(excess, low, high)[1]
+
+    def _epsilon_ceiling(self, excess: solve.Falling, delta: Array) -> Array:
+        """Some ε at which δ(ε) is no more than these, where the loss has no end."""
+        return solve.climb(excess, np.zeros_like(delta), 1.0)
 
     def _at_fpr(self, fpr: Array) -> tuple[Array, Array]:
         """TPR and FNR at a given FPR, by a search for the threshold that has it.

@@ -14,6 +14,7 @@ from scipy.special import erf, erfcx, expit, ndtr, ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric import solve
 from tellapart._numeric.safe import times_exp
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve, at_ends
 
@@ -63,11 +64,11 @@ class GuaranteeCurve(SymmetricCurve):
     def _rates(self, threshold: Array) -> FourRates:
         e, d = self.claimed_epsilon, self.claimed_delta
         knot, rest = self._knot(), d + (1 - d) * expit(e)
-        where = [threshold == np.inf, threshold >= e, threshold >= -e]
-        fpr = np.select(where, [0.0, 0.0, knot], 1 - d)
-        tpr = np.select(where, [0.0, d, rest], 1.0)
-        fnr = np.select(where, [1.0, 1 - d, knot], 0.0)
-        tnr = np.select(where, [1.0, 1.0, rest], d)
+        never, certain, likely = threshold == np.inf, threshold >= e, threshold >= -e
+        fpr = np.where(certain, 0.0, np.where(likely, knot, 1 - d))
+        tpr = np.where(never, 0.0, np.where(certain, d, np.where(likely, rest, 1.0)))
+        fnr = np.where(never, 1.0, np.where(certain, 1 - d, np.where(likely, knot, 0.0)))
+        tnr = np.where(certain, 1.0, np.where(likely, rest, d))
         return fpr, tpr, fnr, tnr
 
     def _knot(self) -> float:
@@ -106,6 +107,9 @@ class GuaranteeCurve(SymmetricCurve):
 
     def _largest_loss(self) -> float:
         return self.claimed_epsilon
+
+    def _delta_at_infinity(self) -> float:
+        return self.claimed_delta
 
     def _area(self) -> float:
         return float((1 - self.claimed_delta) ** 2 * expit(-self.claimed_epsilon))
@@ -155,6 +159,9 @@ class LaplaceCurve(SymmetricCurve):
 
     def _largest_loss(self) -> float:
         return self.shift
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
 
     def _area(self) -> float:
         return math.exp(-self.shift) * (2 + self.shift) / 4 if self.shift < 1e9 else 0.0
@@ -206,6 +213,11 @@ class GaussianCurve(SymmetricCurve):
             slopes.append(2 * middle * slopes[n] + 2 * n * slopes[n - 1])
         odd = sum(half**k / math.factorial(k) * slopes[k] for k in (9, 7, 5, 3, 1))
         return np.asarray(np.maximum(-np.exp(-x * x) * odd, 0.0))
+
+    def _epsilon_ceiling(self, excess: solve.Falling, delta: Array) -> Array:
+        """As δ(ε) ≤ Φ(μ/2 − ε/μ), no more than μ²/2 − μ·Φ⁻¹(δ) is needed, but for rounding."""
+        most = np.maximum(self.mu * (self.mu / 2 - ndtri(delta)), 0.0)
+        return solve.climb(excess, most * (1 + 1e-12), 1.0)
 
     def _largest_loss(self) -> float:
         return math.inf
@@ -262,6 +274,9 @@ class LogisticCurve(SymmetricCurve):
 
     def _largest_loss(self) -> float:
         return self.shift
+
+    def _delta_at_infinity(self) -> float:
+        return 0.0
 
     def _area(self) -> float:
         e = self.shift

@@ -9,12 +9,13 @@ of any of their polygons bound μ from above, and the points where they touch fr
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -23,10 +24,11 @@ from tellapart._numeric.text import fixed, short
 from tellapart.curve.algebra import gap, worst_case
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import Bound, FourRates, Rates, TradeoffCurve
-from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve, LogisticCurve
 from tellapart.curve.guarantees import gaussian
+from tellapart.curve.loss_tails import ThresholdCurve
 from tellapart.curve.provenance import Provenance
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
 
 # Tangents at first, where an interval is cut that may hold more, and how often.
 _START, _ROUNDS, _MOST = 48, 12, 1_500
@@ -168,16 +170,16 @@ _COIN = _in_the_middle(0.0, 0.5)
 def _needed(curve: TradeoffCurve, start: float) -> _Needed | None:
     """Of a curve that is its own mirror, where FPR and FNR are at least ``start``; None if none."""
     if start == 0:
-        end = _COIN
+        end, slope = _COIN, math.inf
         bounded = not curve._delta_at_infinity() and math.isfinite(curve._largest_loss())
         if not bounded and not isinstance(curve, GaussianCurve):
             return None
     else:
         at = np.array([start])
-        beta = curve._beta(at)
+        tpr, beta, slope = _attack_at(curve, at)
         if beta[0] < start:
             return None
-        end = _largest(at, curve._tpr(at), beta)
+        end = _largest(at, tpr, beta)
     if isinstance(curve, GaussianCurve):
         return _in_the_middle(curve.mu, float(ndtr(-curve.mu / 2)))
     if isinstance(curve, LaplaceCurve):
@@ -185,9 +187,26 @@ def _needed(curve: TradeoffCurve, start: float) -> _Needed | None:
         # which h grows towards the middle, as they pass through a corner.
         middle = math.exp(-curve.shift / 2) / 2
         return _raised(curve, _in_the_middle(-2 * float(ndtri(middle)), middle))
+    if isinstance(curve, LogisticCurve):
+        # Φ⁻¹ of a logistic law is convex before its centre and concave behind it (van Zwet 1964,
+        # the s-ordering), so that it grows most over the interval about the centre.
+        middle = float(expit(-curve.shift / 2))
+        return _raised(curve, _in_the_middle(-2 * float(ndtri(middle)), middle))
     if isinstance(curve, AtomicCurve | GuaranteeCurve):
         return _raised(curve, max(end, _corner(curve, start)))
-    return _by_tangents(curve, end, start)
+    return _by_tangents(curve, end, start, slope)
+
+
+def _attack_at(curve: TradeoffCurve, fpr: Array) -> tuple[Array, Array, float]:
+    """TPR and FNR at one FPR, each with its digits, and about how steep the curve is there."""
+    if isinstance(curve, ThresholdCurve):
+        with suppress(NotCertified):
+            tails = curve._at(fpr)
+            # The line that touches there has TPR = δ + e^slope·FPR.
+            slope = float(np.log((tails.tpr - tails.delta) / fpr)[0])
+            return tails.tpr, tails.fnr, slope if math.isfinite(slope) else math.inf
+    tpr = curve._tpr(fpr)
+    return tpr, 1 - tpr if tpr[0] < 0.5 else curve._beta(fpr), math.inf
 
 
 def _raised(curve: TradeoffCurve, needed: _Needed) -> _Needed:
@@ -228,9 +247,12 @@ def _inside(rates: FourRates, start: float) -> tuple[Array, Array, Array]:
     return fpr[inside], tpr[inside], fnr[inside]
 
 
-def _by_tangents(curve: TradeoffCurve, met: _Needed, start: float) -> _Needed:
-    """Branch and bound: intervals of ε whose corner may need more than any point met are cut."""
-    steepest = max(curve._largest_loss(), 0.0)
+def _by_tangents(curve: TradeoffCurve, met: _Needed, start: float, slope: float) -> _Needed:
+    """Branch and bound: intervals of ε whose corner may need more than any point met are cut.
+
+    No line steeper than the ``slope`` at ``start`` is needed.
+    """
+    steepest = max(min(curve._largest_loss(), slope), 0.0)
     if start:  # at the tangent there δ ≥ 0, so that e^ε ≤ TPR / FPR
         tpr = float(ndtr(met.mu + ndtri(start)))
         steepest = min(steepest, math.log(tpr) - math.log(start) + 1e-9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 from tellapart import _checks
@@ -209,7 +209,7 @@ class Measure:
     counted: Counted | None = None
     harm: str = "that the person is in the data"
 
-    @property
+    @cached_property
     def needs(self) -> tuple[str, ...]:
         """Arguments without a default: it is asked only where they are given."""
         return tuple(each.key for each in self.arguments if each.required)
@@ -227,7 +227,7 @@ class Measure:
 
     def named(self, **arguments: float) -> str:
         """Its name with the arguments filled in: ``ε at δ = 1e-5``."""
-        return plain_exponent(self.name.format(**arguments))
+        return _named(self.name, tuple(arguments.items()))
 
     def baseline(self, **arguments: float) -> float:
         """What an attacker without the output has: the measure under perfect privacy."""
@@ -248,7 +248,13 @@ class Measure:
         return Reading(self.key, name, value, relation, meaning, baseline, sentence)
 
 
-@lru_cache(maxsize=1024)  # a summary asks for the same ones again and again
+# A summary asks for the same ones again and again.
+@lru_cache(maxsize=1024)
+def _named(name: str, arguments: tuple[tuple[str, float], ...]) -> str:
+    return plain_exponent(name.format(**dict(arguments)))
+
+
+@lru_cache(maxsize=1024)
 def _blind(function: Callable[..., Any], arguments: tuple[tuple[str, float], ...]) -> float:
     blind = function(nothing(), **dict(arguments))
     return float(getattr(blind, "baseline", blind))

@@ -233,10 +233,11 @@ class _FScoreGame:
         for turn in range(_ROUNDS):
             aim, blur = self._threshold(cost)
             cost, cut, improved = self._better(cost, cut, aim + blur * _near(_CLOSE, aim))
-            if turn == _PATIENCE and improved.any():
-                cost, cut, _ = self._better(cost, cut, self._leap(aim, improved))
-            if not improved.any():
-                cost, cut, improved = self._better(cost, cut, aim + blur * _near(_AROUND, aim))
+            if improved.any():
+                if turn == _PATIENCE:
+                    cost, cut, _ = self._better(cost, cut, self._leap(aim, improved))
+                continue
+            cost, cut, improved = self._better(cost, cut, aim + blur * _near(_AROUND, aim))
             if not improved.any():
                 break
         return cost, cut
@@ -270,9 +271,10 @@ class _FScoreGame:
         fpr, tpr, fnr, _ = self.curve._rates(tried)
         costs = self.gamma * (fpr / tpr) + self.b2 * fnr / tpr
         costs = np.where(tpr > 0, costs, np.inf)
-        least = np.argmin(costs, axis=0)[None]
-        lowest = np.take_along_axis(costs, least, axis=0)[0]
-        where = np.take_along_axis(tried, least, axis=0)[0]
+        flat = costs.reshape(len(costs), -1)
+        least = np.argmin(flat, axis=0), np.arange(flat.shape[1])
+        lowest = flat[least].reshape(cost.shape)
+        where = tried.reshape(flat.shape)[least].reshape(cost.shape)
         improved = lowest < cost
         return np.where(improved, lowest, cost), np.where(improved, where, cut), improved
 

@@ -407,8 +407,8 @@ class EitherOrder(ThresholdCurve):
         return tails, self._mirror_exceeds(t, tails[4] * (1 + 1e-12))
 
     def _mirror_may_exceed(self, t: Array, delta: Array) -> NDArray[np.bool_]:
-        """Where moments alone leave it open whether the mirror has a larger δ."""
-        return np.asarray(~(self.present.mirrored().delta_by_moments(t) <= delta))
+        """Where moments alone leave it open whether the mirror has a larger δ; at 0 it has not."""
+        return np.asarray((t != 0) & ~(self.present.mirrored().delta_by_moments(t) <= delta))
 
     def _mirror_exceeds(self, t: Array, delta: Array) -> NDArray[np.bool_]:
         exceeds = self._mirror_may_exceed(t, delta)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -22,8 +23,8 @@ NEGLIGIBLE = 46.0
 class Nodes(NamedTuple):
     """Losses and log-masses at the points of an integral, on a line of the complex plane."""
 
-    loss: Complex
-    base: Complex
+    loss: NDArray[Any]
+    base: NDArray[Any]
 
     def moments(self, c: float, y: Array) -> Complex:
         """The logarithm of M(c + iy)."""
@@ -41,10 +42,11 @@ class Nodes(NamedTuple):
     def moments_on_mesh(self, c: float, step: float, points: int) -> Complex:
         """The same on a mesh: e^((j + k)·w) − 1 from those of j and k, without new sines."""
         block = math.isqrt(points) + 1
-        inner = np.expm1(np.multiply.outer(1j * step * np.arange(block), self.loss))
-        starts = c + 1j * step * block * np.arange(-(-points // block))
+        inner = self._waves(0.0, step * np.arange(block, dtype=float))
+        ahead = step * block * np.arange(-(-points // block), dtype=float)
+        starts = c + 1j * ahead
         if self._near_one(c, step * points):
-            outer = np.expm1(np.multiply.outer(starts, self.loss))
+            outer = self._waves(c, ahead)
             mass = np.exp(self.base)
             excess = _product(outer, inner, mass)
             z = (starts[:, None] + 1j * step * np.arange(block)).ravel()
@@ -53,6 +55,16 @@ class Nodes(NamedTuple):
         outer = np.exp(np.multiply.outer(starts, self.loss) + self.base - top)
         moments = (outer @ (1 + inner).T).ravel()
         return np.asarray((np.log(moments) + top)[:points])
+
+    def _waves(self, c: float, y: Array) -> Complex:
+        """e^((c + iy)·loss) − 1, for all y and losses; by real sines where losses are real."""
+        if np.iscomplexobj(self.loss):
+            return np.asarray(np.expm1(np.multiply.outer(c + 1j * y, self.loss)))
+        turn = np.multiply.outer(y, self.loss)
+        waves = np.empty(turn.shape, dtype=complex)
+        waves.real = -2 * np.sin(turn / 2) ** 2
+        waves.imag = np.sin(turn)
+        return waves * np.exp(c * self.loss) + np.expm1(c * self.loss) if c else waves
 
     def _near_one(self, c: float, furthest: float) -> bool:
         """Whether M stays so near 1 that the part of the sum with mean 0 is better left out."""
@@ -71,6 +83,8 @@ def _product(outer: Complex, inner: Complex, mass: Complex) -> Complex:
 
 def dyadic(y: Array) -> list[NDArray[np.intp]]:
     """Positions of y in groups that share a scale, none too large for the cache."""
+    if y.size <= 32:
+        return [np.arange(y.size)]
     order = np.argsort(y, kind="stable")
     scale = np.floor(np.log2(np.maximum(y[order], 1e-300)))
     starts = np.flatnonzero(np.diff(scale, prepend=scale[0] - 1))
@@ -89,6 +103,10 @@ _X, _W = leggauss(32)
 # Over one panel the logarithm of the integrand turns and falls by at most about this much.
 _PER_PANEL = 14.0
 _WIDEST = 1.5
+# The moment along a line is bounded from each y to r times it, for some y at once, at most so many;
+# by masses no fainter than this.
+_RUNG, _RUNGS_AT_ONCE, _MOST_DECAY_RUNGS = 2**0.25, 16, 320
+_FAINT = 1e-12
 # More would take gigabytes.
 _MOST_PANELS = 1 << 15
 
@@ -175,7 +193,7 @@ class SmoothLoss(LossLaw):
         return Cumulants(*cumulants.reshape(3, *np.shape(c)))
 
     def _cumulants(self, c: Array) -> Array:
-        loss, base = self.points(np.array([c.min(), c.max()]), 0.0)
+        loss, base = _points_between(self, float(np.floor(c.min())), float(np.ceil(c.max())))
         tilted = np.multiply.outer(c, loss)
         top = (tilted + base).max(axis=-1, keepdims=True)
         mass = np.exp(tilted + base - top)
@@ -202,42 +220,77 @@ class SmoothLoss(LossLaw):
 
     def _nodes(self, c: float, frequency: float) -> Nodes:
         loss, base = self.points(np.array([min(c, 0.0), max(c, 1.0)]), frequency)
-        return Nodes(loss.astype(complex), base.astype(complex))
+        return Nodes(loss, base)
 
     def decay(self, c: float, y: Array) -> Array:
         """The atoms never fade; the rest falls like its variation over y, or as its spread says.
 
-        For y' between y and 2y, 1 − |M|²/M(c)² is E[1 − cos(y'·Δ)] for the difference Δ of two
-        tilted losses, at least (2/π²)·y²·E[Δ²; |Δ| ≤ π/(2y)].
+        1 − |M|²/M(c)² is E[1 − cos(y·Δ)] for the difference Δ of two tilted losses, and
+        1 − cos x ≥ x²/2 − x⁴/24, which grows up to x = √6: from y to r·y it is at least
+        E[(y·Δ)²/2 − (y·Δ)⁴/24; |Δ| ≤ √6/(r·y)].
         """
-        loss, base = self.points(np.array([c]), 0.0)
-        logs = c * loss + base
-        weight = np.exp(logs - logs.max())
-        scale = float(weight.sum())
-        weight /= scale
-        fixed, variation = (x / scale for x in self.rough(c, float(logs.max())))
-        order = np.argsort(loss)
-        away, weight = (loss - weight @ loss)[order], weight[order]
-        y, worst = np.atleast_1d(np.asarray(y, dtype=float)), np.zeros(np.size(y))
-        for _ in range(80):
-            falls = np.minimum(fixed + variation / y, 1.0)
-            apart = _near_pairs(away, weight, np.pi / (2 * y))
-            spread = np.sqrt(np.maximum(1 - 0.9 * 2 / np.pi**2 * y**2 * apart, 0.0))
-            worst = np.maximum(worst, np.minimum(falls, spread))
-            if np.all(falls <= worst):  # what follows is smaller still
+        pairs, fixed, variation = _tilted_pairs(self, c)
+        y = np.asarray(y, dtype=float)
+        rungs, bounds = np.zeros(0), np.zeros(0)
+        while True:
+            start = rungs[-1] * _RUNG if rungs.size else float(y.min())
+            some = start * _RUNG ** np.arange(_RUNGS_AT_ONCE, dtype=float)
+            falls = np.minimum(fixed + variation / some, 1.0)
+            spread = np.sqrt(np.maximum(1 - 0.9 * pairs.apart(some), 0.0))
+            rungs, bounds = np.append(rungs, some), np.append(bounds, np.minimum(falls, spread))
+            # Nothing larger follows where the variation is what bounds.
+            last = np.searchsorted(rungs, y.max(), side="right") - 1
+            if falls[-1] <= np.max(bounds[last:], initial=0.0) or rungs.size > _MOST_DECAY_RUNGS:
                 break
-            y = 2 * y
-        return np.log(np.maximum(worst, falls))
+        ahead = np.maximum.accumulate(np.append(falls[-1], bounds[::-1]))[:0:-1]
+        return np.log(ahead[np.searchsorted(rungs, y, side="right") - 1])
 
 
-def _near_pairs(sorted_losses: Array, weight: Array, apart: Array) -> Array:
-    """E[Δ²; |Δ| ≤ apart] for the difference Δ of two of these losses."""
-    sums = np.zeros((3, weight.size + 1))
-    sums[:, 1:] = np.cumsum(weight * sorted_losses ** np.arange(3)[:, None], axis=1)
-    squares = np.zeros(apart.shape)
-    for k, width in enumerate(apart):
-        first = np.searchsorted(sorted_losses, sorted_losses - width)
-        mass, mean, square = sums[:, :-1] - sums[:, first]
-        terms = sorted_losses**2 * mass - 2 * sorted_losses * mean + square
-        squares[k] = 2 * (weight * np.maximum(terms, 0.0)).sum()
-    return squares
+class _Pairs(NamedTuple):
+    """Rising losses, and the sums of their masses times powers from 0 to 4 up to each."""
+
+    loss: Array
+    mass: Array
+    sums: Array
+
+    @classmethod
+    def of(cls, loss: Array, mass: Array) -> _Pairs:
+        order = np.flatnonzero(mass > _FAINT)  # less mass, less spread
+        order = order[np.argsort(loss[order])]
+        x, mass = (loss - mass @ loss)[order], mass[order]
+        square = x * x
+        terms = mass * np.stack([np.ones_like(x), x, square, square * x, square * square])
+        sums = np.zeros((5, x.size + 1))
+        np.cumsum(terms, axis=1, out=sums[:, 1:])
+        return cls(x, mass, sums)
+
+    def apart(self, y: Array) -> Array:
+        """E[(y·Δ)²/2 − (y·Δ)⁴/24; |Δ| ≤ √6/(r·y)] for the difference Δ of two losses, r a rung."""
+        x, reach = self.loss, math.sqrt(6) / _RUNG
+        first = np.searchsorted(x, x - (reach / y)[:, None])
+        total, mean, square, cube, fourth = self.sums[:, None, :-1] - self.sums[:, first]
+        # Far out, differences of sums have few digits: what they mean has bounds.
+        squares = (x * total - 2 * mean) * x + square
+        fourths = (((x * total - 4 * mean) * x + 6 * square) * x - 4 * cube) * x + fourth
+        scale = (y * y)[:, None]
+        squares = np.clip(scale * squares, 0.0, reach**2 * total)
+        least = squares**2 / np.maximum(total, 1e-300)
+        fourths = np.clip(scale**2 * fourths, least, reach**2 * squares)
+        return np.asarray((squares - fourths / 12) @ self.mass)
+
+
+@lru_cache(maxsize=16)
+def _points_between(law: SmoothLoss, least: float, most: float) -> tuple[Array, Array]:
+    """Points for all tilts between two, so that few sets of them serve many."""
+    return law.points(np.array([least, most]), 0.0)
+
+
+@lru_cache(maxsize=4)  # the end of one line is asked for piece by piece
+def _tilted_pairs(law: SmoothLoss, c: float) -> tuple[_Pairs, float, float]:
+    """The tilted law for the spread of two losses, its mass in atoms, and the variation beside."""
+    loss, base = _points_between(law, float(np.floor(c)), float(np.ceil(c)))
+    logs = c * loss + base
+    mass = np.exp(logs - logs.max())
+    scale = float(mass.sum())
+    fixed, variation = (x / scale for x in law.rough(c, float(logs.max())))
+    return _Pairs.of(loss, mass / scale), fixed, variation
