@@ -35,7 +35,7 @@ _KNOWN = (DPOptimizer, DistributedDPOptimizer, *_PER_LAYER, *_GHOST)
 
 
 class Clipping:
-    """An optimizer that is watched: at which norm it clips, and how much noise it adds for that."""
+    """An optimizer as it clips and adds noise: at which norm, and how much for that norm."""
 
     def __init__(self, optimizer: Any, module: Any = None) -> None:
         kind = type(optimizer)
@@ -50,14 +50,18 @@ class Clipping:
         self._module = module if kind in _GHOST else None
         self._first_norm = float(optimizer.max_grad_norm)
         self._largest = 0.0
-        # The one method that is called for each piece of a batch, before noise is added.
-        name = "accumulate" if kind in _GHOST else "clip_and_accumulate"
-        self._accumulate = getattr(optimizer, name)
-        setattr(optimizer, name, self._noting)
 
-    def _noting(self) -> Any:
-        self._largest = max(self._largest, self.norm())
-        return self._accumulate()
+    def watch(self) -> None:
+        """Note from now on at which norm each piece of a batch is clipped."""
+        # The one method that is called for each of them, before noise is added.
+        name = "accumulate" if type(self.optimizer) in _GHOST else "clip_and_accumulate"
+        accumulate = getattr(self.optimizer, name)
+
+        def noting() -> Any:
+            self._largest = max(self._largest, self.norm())
+            return accumulate()
+
+        setattr(self.optimizer, name, noting)
 
     def norm(self) -> float:
         """The norm at which a gradient is clipped now."""

@@ -78,7 +78,12 @@ class Batches:
         poisson = self.draw is Draw.POISSON
         return Neighbours.ADD_REMOVE if poisson else Neighbours.ZERO_OUT
 
-    def pass_of(self, noise: float, drawn: int, *, exactly: bool) -> Mechanism:
+    def whole_pass(self, noise: float) -> Pass:
+        """A pass over the loader with this noise, a step on each batch."""
+        steps = Counter({(noise, self.rate): self.batches})
+        return Pass(self, self.batches, self.batches, steps)
+
+    def mechanism(self, noise: float, drawn: int, *, exactly: bool) -> Mechanism:
         """A pass that drew so many batches, none of them trained on with less noise.
 
         `Draw.SHUFFLED`, `Draw.FIXED_ORDER`: given the order, the record is in at most one step,
@@ -195,7 +200,7 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
     parts: list[Mechanism] = [
         *(dp_sgd(*step, count, neighbours=relation) for step, count in taken.items()),
         *(
-            batches.pass_of(noise, drawn, exactly=exactly).repeated(count)
+            batches.mechanism(noise, drawn, exactly=exactly).repeated(count)
             for (batches, noise, drawn, exactly), count in alike.items()
         ),
     ]

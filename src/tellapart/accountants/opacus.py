@@ -12,52 +12,43 @@ who say ``assume=ta.Sampling.POISSON``.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from tellapart import _checks
 from tellapart.accountants import spent
+from tellapart.accountants.training_promise import TrainingPromise
 from tellapart.curve.base import TradeoffCurve
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism, Sampling
 
 try:
-    import torch
     from opacus import PrivacyEngine
-    from opacus.accountants import IAccountant, register_accountant
-    from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
-    from torch.nn.parallel import DistributedDataParallel
+    from opacus.accountants import IAccountant, create_accountant, register_accountant
+    from opacus.optimizers import DPOptimizer
+    from opacus.schedulers.grad_clip_scheduler import _GradClipScheduler
+    from opacus.schedulers.noise_scheduler import _NoiseScheduler
+    from opacus.utils.batch_memory_manager import BatchSplittingSampler
+    from torch.utils.data import DataLoader
 
     from tellapart.accountants import loaders
-    from tellapart.accountants.clipping import ADAPTIVE, Clipping
+    from tellapart.accountants.clipping import Clipping
+    from tellapart.accountants.engine import PLAN, SAY_SO, extend, known_scheme, scheme_of
     from tellapart.accountants.loaders import Batches, Draw, Pass
 except ImportError as missing:
     raise Unsupported(
         "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
     ) from missing
 
-__all__ = ["CurveAccountant", "accountant"]
+__all__ = ["CurveAccountant", "accountant", "check_training"]
 
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
-_SAY_SO = (
-    "say so: PrivacyEngine(accountant=tellapart.accountants.opacus.accountant("
-    "assume=ta.Sampling.POISSON))"
-)
-
-
-class _Plan(NamedTuple):
-    """A training to come, for which Opacus looks for the noise."""
-
-    batches: Batches
-    epochs: int
-
-
-# Opacus's search for the noise makes accountants of its own: what they plan for.
-_PLAN: ContextVar[_Plan | None] = ContextVar("_PLAN", default=None)
+# The accountant that Opacus takes where none is named.
+_USUAL = "prv"
 
 
 def accountant(*, assume: Sampling | None = None) -> str:
@@ -99,7 +90,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self.history: list[tuple[float, float, int]] = []
         self.assume = _assumed(assume)
         self.batches: Batches | None = None
-        self._plan = _PLAN.get()
+        self._plan = PLAN.get()
         self._passes: list[Pass] = []
         self._current: Pass | None = None
         self._clippings: list[Clipping] = []
@@ -122,21 +113,9 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self.batches = self._current = None
         if optimizer is not None:
             self._clipping(optimizer, module)
-        self.batches = self._scheme_of(loader)
+        self.batches = scheme_of(loader, self.assume)
         if self.batches is not None:
             loaders.listened(loader, self._drawn)
-
-    def _scheme_of(self, loader: Any) -> Batches | None:
-        """How a loader draws its batches; None where that is unknown, and taken for Poisson."""
-        batches = loaders.batches_of(loader)
-        if batches is None and self.assume is None:
-            sampler = getattr(loader, "batch_sampler", None)
-            kind = type(loader if sampler is None else getattr(sampler, "sampler", sampler))
-            raise Unsupported(
-                f"{kind.__name__} is not known to draw batches that a theorem covers: if they are "
-                f"Poisson samples, {_SAY_SO}"
-            )
-        return batches
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """What Opacus calls at each step: it looks at the optimizer as well."""
@@ -170,7 +149,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             unseen.subtract(each.steps)
         unseen = +unseen
         if self._plan is not None:
-            return loaders.training(_planned(self._plan, unseen), {})
+            return loaders.training(self._plan.passes(unseen), {})
         if self._doubts:
             raise Unsupported(f"no ε for these steps: {'; '.join(dict.fromkeys(self._doubts))}")
         if self.assume is None:
@@ -207,6 +186,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             if known.optimizer is optimizer:
                 return known
         self._clippings.append(Clipping(optimizer, module))
+        self._clippings[-1].watch()
         return self._clippings[-1]
 
     def _drawn(self, of: Pass) -> None:
@@ -261,11 +241,11 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             raise Unsupported(
                 f"{len(self):,} steps were taken on {drawn:,} batches of the loader that "
                 "make_private returned, so that others came from elsewhere: train on that loader; "
-                f"or, if all were Poisson samples, {_SAY_SO}"
+                f"or, if all were Poisson samples, {SAY_SO}"
             )
         raise Unsupported(
             "no data loader was seen, and ε depends on how batches are drawn: call "
-            f"make_private on this engine; or, if they are Poisson samples, {_SAY_SO}"
+            f"make_private on this engine; or, if they are Poisson samples, {SAY_SO}"
         )
 
 
@@ -286,78 +266,132 @@ def _assumed(assume: Sampling | None) -> Sampling | None:
     return assume
 
 
-def _planned(plan: _Plan, history: Mapping[loaders.Step, int]) -> list[Pass]:
-    """The passes of a plan. Opacus rounds the number of its steps down, so the epochs count."""
-    batches, passes = plan.batches, []
-    for step in history:
-        for _ in range(plan.epochs):
-            full = Counter({step: batches.batches})
-            passes.append(Pass(batches, batches.batches, batches.batches, full))
-    return passes
+# -- before training -----------------------------------------------------------------------------
 
 
-# -- what make_private is extended by ------------------------------------------------------------
+def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPromise:
+    """What a training would really promise, beside what Opacus would report of it.
+
+    ``made`` is what ``make_private`` returned, or any tuple, list or dict that holds the optimizer
+    it returned and the loader that you train on; schedulers of noise and clipping among them are
+    taken to be stepped once an epoch, and of an engine the accountant is the one compared with.
+    Nothing is trained. Each step is taken to be on one batch.
+    """
+    held = _held(made)
+    loader, optimizer = _one_of(held, DataLoader), _one_of(held, DPOptimizer)
+    rounds = _checks.whole(1, 10**6, epochs=epochs)
+    asked = _checks.inside_unit(delta=delta)
+    batches = known_scheme(loader)
+    clips = [each for each in held if hasattr(each, "max_grad_norm") and each is not optimizer]
+    schedules = [each for each in held if isinstance(each, (_NoiseScheduler, _GradClipScheduler))]
+    plan = _noise_by_epoch(Clipping(optimizer, clips[0] if clips else None), schedules, rounds)
+    noises, norms = [each.noise for each in plan], [each.norm for each in plan]
+    training = loaders.training([batches.whole_pass(noise) for noise in noises], {})
+    engines = [each.accountant.mechanism() for each in held if isinstance(each, PrivacyEngine)]
+    name = next((each for each in engines if each not in (_NAME, _ASSUMING)), _USUAL)
+    return TrainingPromise(
+        sampling=batches.draw.value,
+        sampler=batches.sampler,
+        data_size=batches.data_size,
+        sampling_rate=batches.rate,
+        batch_size=batches.batch_size,
+        steps_per_epoch=batches.batches,
+        epochs=rounds,
+        optimizer=type(optimizer).__name__,
+        noise_multipliers=(min(noises), max(noises)),
+        clipping_norms=(min(norms), max(norms)),
+        neighbours=batches.neighbours,
+        delta=asked,
+        epsilon=spent.epsilon(training, asked),
+        attack=math.inf if min(noises) == 0 else _attack(training, asked),
+        reported_by=name,
+        reported=_reported(name, [each.told for each in plan], batches.batches, asked),
+        notes=tuple(_notes(loader, plan, schedules)),
+    )
 
 
-def _looking(make_private: Callable[..., Any]) -> Callable[..., Any]:
-    """Opacus's ``make_private``, which also shows its parts to an accountant that looks at them."""
+class _Epoch(NamedTuple):
+    """The noise multiplier and clipping norm of an epoch, and the noise that Opacus is told of."""
 
-    @wraps(make_private)
-    def with_a_look(engine: Any, *args: Any, **given: Any) -> Any:
-        look_at = getattr(engine.accountant, "look_at", None)
-        if look_at is None:
-            return make_private(engine, *args, **given)
-        if "target_unclipped_quantile" in given:
-            raise Unsupported(ADAPTIVE)
-        if given.get("poisson_sampling", True):
-            loaders.warn_of_discarded(given.get("data_loader"))
-        else:  # the loader stays: refuse it while all does
-            look_at(given.get("data_loader"))
-        module, optimizer, *_, loader = made = make_private(engine, *args, **given)
-        look_at(loader, optimizer, module)
-        return made
-
-    return with_a_look
+    noise: float
+    norm: float
+    told: float
 
 
-def _meeting_a_budget(make_private_with_epsilon: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for ``make_private_with_epsilon``, which looks for the noise first."""
+def _noise_by_epoch(clipping: Clipping, schedules: list[Any], epochs: int) -> list[_Epoch]:
+    """What schedules would do, all of them stepped once an epoch and then put back."""
+    optimizer, plan = clipping.optimizer, []
+    before = (optimizer.noise_multiplier, optimizer.max_grad_norm)
+    states = [dict(schedule.state_dict()) for schedule in schedules]
+    for _ in range(epochs):
+        noise, told = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
+        plan.append(_Epoch(noise, clipping.norm(), told))
+        for schedule in schedules:
+            schedule.step()
+    optimizer.noise_multiplier, optimizer.max_grad_norm = before
+    for schedule, state in zip(schedules, states, strict=True):
+        schedule.load_state_dict(state)
+    return plan
 
-    @wraps(make_private_with_epsilon)
-    def with_a_look(engine: Any, *args: Any, **given: Any) -> Any:
-        plan = None
-        if hasattr(engine.accountant, "look_at"):
-            plan = _plan_of(engine.accountant, given)
-        token = _PLAN.set(plan)
-        try:
-            return make_private_with_epsilon(engine, *args, **given)
-        finally:
-            _PLAN.reset(token)
 
-    return with_a_look
+def _held(made: Any) -> list[Any]:
+    """All that a tuple, list or dict holds, and those within it."""
+    if isinstance(made, Mapping):
+        made = list(made.values())
+    if not isinstance(made, (tuple, list)):
+        return [made]
+    return [each for part in made for each in _held(part)]
 
 
-def _plan_of(looking: CurveAccountant, given: Mapping[str, Any]) -> _Plan | None:
-    """The training that ``make_private_with_epsilon`` is asked for."""
-    loader, epochs = given.get("data_loader"), given.get("epochs")
-    if loader is None or epochs is None:  # which Opacus asks for
+def _one_of(held: list[Any], kind: type) -> Any:
+    """The one loader, or the one optimizer, of a training."""
+    found = [each for each in held if isinstance(each, kind)]
+    if len(found) == 1:
+        return found[0]
+    rule = (
+        "hold the one DataLoader that you train on"
+        if kind is DataLoader
+        else "hold the optimizer that make_private returned"
+    )
+    kinds = ", ".join(type(each).__name__ for each in held)
+    raise InvalidArgument(f"made (what make() returns) must {rule}, got {kinds}")
+
+
+def _attack(training: Mechanism, delta: float) -> float | None:
+    """The ε that some attack surely reaches; None where none is known."""
+    try:
+        bracket = training.bracket(delta)
+    except NotCertified:
         return None
-    batches = None if given.get("poisson_sampling", True) else looking._scheme_of(loader)
-    if batches is None:
-        kinds = (DifferentiallyPrivateDistributedDataParallel, DistributedDataParallel)
-        spread = isinstance(given.get("module"), kinds)
-        batches = loaders.poisson_of(loader, torch.distributed.get_world_size() if spread else 1)
-    return _Plan(batches, math.ceil(_checks.finite_above_zero(epochs=epochs)))
+    return None if bracket.one_sided else float(bracket.upper.epsilon(delta))
 
 
-def _extend(engine: type) -> None:
-    """Once, however often this module is imported."""
-    ways = {"make_private": _looking, "make_private_with_epsilon": _meeting_a_budget}
-    for name, way in ways.items():
-        method = getattr(engine, name)
-        setattr(engine, name, way(getattr(method, "__wrapped__", method)))
+def _reported(name: str, noises: list[float], steps: int, delta: float) -> float | None:
+    """What one of Opacus's accountants says of the epochs that it would be told of."""
+    theirs = create_accountant(name)
+    theirs.history = [
+        (noise, 1 / steps, steps * len(list(alike))) for noise, alike in groupby(noises)
+    ]
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            return float(theirs.get_epsilon(delta=delta))
+        except (ArithmeticError, RuntimeError, ValueError):  # too little noise for its mesh
+            return None
 
 
-_extend(PrivacyEngine)
+def _notes(loader: Any, plan: list[_Epoch], schedules: list[Any]) -> Iterator[str]:
+    if schedules:
+        names = " and ".join(type(schedule).__name__ for schedule in schedules)
+        yield f"{names}: taken to be stepped once an epoch."
+    if any(each.noise < each.told for each in plan):
+        yield (
+            "The schedule moves the norm by which noise is scaled, and not the one at which this "
+            "optimizer clips: there is less noise for each gradient than Opacus takes it to be."
+        )
+    if type(loader.batch_sampler) is BatchSplittingSampler:
+        yield "Batches are split to fit memory, and count whole."
+
+
+extend(PrivacyEngine)
 register_accountant(_NAME, CurveAccountant, force=True)
 register_accountant(_ASSUMING, _Assuming, force=True)

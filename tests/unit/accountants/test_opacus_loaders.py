@@ -13,7 +13,7 @@ from torch.utils import data
 
 import tellapart as ta
 from tellapart.accountants.loaders import Draw, Pass, distributed_poisson, training
-from tellapart.accountants.opacus import CurveAccountant
+from tellapart.accountants.opacus import CurveAccountant, check_training
 from tellapart.mechanisms.batches.with_replacement import WithReplacement
 
 pytestmark = [
@@ -464,3 +464,35 @@ def test_a_batch_that_is_left_out_leaks_no_more_than_is_paid(other):
         for one, two in ((present, absent), (absent, present)):
             leak = np.maximum(one - np.exp(epsilon) * two, 0).sum()
             assert leak <= bound.delta(epsilon) + 1e-9
+
+
+# -- before training -----------------------------------------------------------------------------
+
+
+def test_what_is_promised_is_what_the_training_then_spends():
+    """And the check leaves optimizer, schedule and loader as they were."""
+    engine, made = private(batch_size=10, shuffle=True, drop_last=True)
+    schedule = ExponentialNoise(made[1], gamma=0.5)
+    promise = check_training((made, schedule), epochs=2)
+    assert promise.noise_multipliers == (0.55, 1.1)
+    assert made[1].noise_multiplier == 1.1
+    for _ in range(2):
+        epoch(*made)
+        schedule.step()
+    assert engine.get_epsilon(1e-5) == promise.epsilon
+    assert spent(engine)[0] == promise.attack
+    assert promise.keeps(promise.epsilon)
+    assert promise.keeps(promise.attack) is None
+    assert promise.keeps(0.99 * promise.attack) is False
+
+
+def test_a_check_tells_of_a_norm_that_clipping_does_not_follow():
+    """Under ghost clipping a schedule moves the noise alone, and Opacus reports no more ε."""
+    more = {"grad_sample_mode": "ghost", "criterion": torch.nn.MSELoss()}
+    _, made = private(poisson_sampling=True, more=more, batch_size=8)
+    plain = check_training(made, epochs=2)
+    held = {"made": made, "schedule": ExponentialGradClip(made[1], gamma=0.5)}
+    promise = check_training(held, epochs=2)
+    assert (promise.noise_multipliers, promise.clipping_norms) == ((0.55, 1.1), (1.0, 1.0))
+    assert promise.epsilon > promise.reported == plain.reported > plain.epsilon
+    assert any("less noise for each gradient than Opacus takes" in note for note in promise.notes)
