@@ -276,6 +276,16 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
     it returned and the loader that you train on; schedulers of noise and clipping among them are
     taken to be stepped once an epoch, and of an engine the accountant is the one compared with.
     Nothing is trained. Each step is taken to be on one batch.
+
+    >>> import torch
+    >>> rows = torch.utils.data.TensorDataset(torch.zeros(64, 4))
+    >>> loader = DataLoader(rows, batch_size=8, shuffle=True)
+    >>> plain = torch.optim.SGD(torch.nn.Linear(4, 1).parameters(), lr=0.1)
+    >>> noise = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
+    >>> optimizer = DPOptimizer(plain, **noise, expected_batch_size=8)
+    >>> promise = check_training([optimizer, loader], epochs=1, delta=1e-5)
+    >>> round(promise.attack, 2), round(promise.epsilon, 2), round(promise.reported, 1)
+    (4.35, 4.38, 3.2)
     """
     held = _held(made)
     loader, optimizer = _one_of(held, DataLoader), _one_of(held, DPOptimizer)
