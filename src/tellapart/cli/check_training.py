@@ -120,8 +120,8 @@ def check_training(
 def _promised(function: str, epochs: int, delta: float, say: child_process.Say) -> TrainingPromise:
     """Load the code and call it, in a process that it may end."""
     with warnings.catch_warnings(action="ignore"):  # they are for whoever runs the training
-        accountant = importlib.import_module("tellapart.accountants.opacus")
         make = child_process.load_function(function)
+        accountant = importlib.import_module("tellapart.accountants.opacus")
         say(child_process.CALLED)
         made = _made(make)
         return accountant.check_training(made, epochs=epochs, delta=delta)  # type: ignore[no-any-return]
