@@ -7,6 +7,7 @@ and `training` is all of that as a mechanism, each scheme with the theorem that 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -180,7 +181,7 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
     trained = [each for each in passes if each.steps]
     fixed = [each for each in trained if each.batches.draw is not Draw.POISSON]
     poisson = Counter(assumed)
-    shown = 1.0  # that no record is shown by being alone in a batch
+    log_hidden = 0.0  # of the chance that no record is shown by being alone in a batch
     for each in trained:
         if each.batches.draw is not Draw.POISSON:
             continue
@@ -191,7 +192,7 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
             # Batches that were left out count as if they had been steps.
             unseen = max(each.batches.batches - each.steps.total(), 0)
             poisson[min(noise for noise, _ in each.steps), rate] += unseen
-            shown *= (1 - rate * empty) ** (each.steps.total() + unseen)
+            log_hidden += (each.steps.total() + unseen) * math.log1p(-rate * empty)
     taken = {step: count for step, count in poisson.items() if count and step[1]}
     if any(noise == 0 for noise, _ in (*taken, *(step for each in fixed for step in each.steps))):
         return CustomMechanism(everything(Bound.LOWER))
@@ -204,8 +205,11 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
             for (batches, noise, drawn, exactly), count in alike.items()
         ),
     ]
-    if shown < 1:
-        told = ((1 - shown, everything(Bound.LOWER)), (shown, nothing()))
+    if log_hidden < 0:
+        told = (
+            (-math.expm1(log_hidden), everything(Bound.LOWER)),
+            (math.exp(log_hidden), nothing()),
+        )
         parts.append(CustomMechanism(AnnouncedCurve(told), neighbours=relation))
     return compose(parts) if parts else CustomMechanism(nothing())
 
@@ -363,19 +367,16 @@ _ORDERS: dict[type, Callable[[Any], Batches]] = {
 
 # -- counting what is drawn ----------------------------------------------------------------------
 
-# Told of each batch, by the pass that it belongs to.
-Listener = Callable[[Pass], None]
+# Told of each batch: a name for the pass that it belongs to, and how it is drawn.
+Listener = Callable[[object, Batches], None]
 
 
 def _counting(sampler: Any, drawn: Iterator[Any]) -> Iterator[Any]:
     """The batches of a sampler, of each of which its listeners are told."""
-    batches = _read(sampler)
-    begun = Pass(batches) if batches is not None else None
+    batches, name = _read(sampler), object()
     for batch in drawn:
-        if begun is not None:
-            begun.drawn += 1
-            for listener in sampler.listeners:
-                listener(begun)
+        for listener in sampler.listeners if batches is not None else ():
+            listener(name, batches)
         yield batch
 
 

@@ -92,6 +92,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self.batches: Batches | None = None
         self._plan = PLAN.get()
         self._passes: list[Pass] = []
+        # Those of them that loaders have told of, by name.
+        self._begun: dict[object, Pass] = {}
         self._current: Pass | None = None
         self._clippings: list[Clipping] = []
         # What was seen in training that no theorem covers.
@@ -177,7 +179,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self._passes = [Pass.of(record) for record in records]
         self._doubts = [str(doubt) for doubt in doubts]
         self.history = [(noise, rate, count) for noise, rate, count in loaded]
-        self._current = None
+        self._begun, self._current = {}, None
 
     # -- in training -----------------------------------------------------------------------------
 
@@ -189,16 +191,18 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         self._clippings[-1].watch()
         return self._clippings[-1]
 
-    def _drawn(self, of: Pass) -> None:
-        """A loader draws a batch."""
-        if of.drawn == 1:
-            if self._passes and any(each.unfinished for each in self._clippings):
+    def _drawn(self, name: object, batches: Batches) -> None:
+        """A loader draws a batch, of the pass of this name."""
+        if name not in self._begun:
+            if self._begun and any(each.unfinished for each in self._clippings):
                 self._doubts.append(
                     "a pass ended within a batch that was split to fit memory, and Opacus adds "
                     "what it has of that batch to the next step (end loops where a batch ends)"
                 )
-            self._passes.append(of)
-        self._current = of
+            self._begun[name] = Pass(batches)
+            self._passes.append(self._begun[name])
+        self._current = self._begun[name]
+        self._current.drawn += 1
 
     def _take(self, noise_multiplier: float, sample_rate: float, batches: int = 1) -> None:
         """A step on so many batches: of the pass that is drawn from, if it drew as many."""

@@ -188,6 +188,28 @@ def test_passes_of_several_loaders_come_together(workers):
     assert engine.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-9)
 
 
+def test_engines_that_share_a_loader_count_their_own_passes():
+    loader = data.DataLoader(ROWS, batch_size=8, shuffle=True)
+    trained = [private(more={"data_loader": loader}) for _ in range(2)]
+    for _, made in trained:
+        epoch(*made)
+    for engine, _ in trained:
+        expected = STEP.shuffled_batches(8).curve().epsilon(1e-5)
+        assert engine.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_steps_on_one_batch_are_no_two_samples():
+    """Two optimizers of one engine: the second step has the records of the first."""
+    engine, made = private(poisson_sampling=True, batch_size=8)
+    for x, y in made[2]:
+        for _ in range(2):
+            made[1].zero_grad()
+            torch.nn.functional.mse_loss(made[0](x), y).backward()
+            made[1].step()
+    with pytest.raises(ta.Unsupported, match="16 steps were taken on 8 batches"):
+        engine.get_epsilon(1e-5)
+
+
 class Subclass(data.RandomSampler):
     """A random order, for all one knows."""
 
@@ -441,6 +463,16 @@ def test_distributed_poisson_samples_pay_for_the_batches_they_leave_out(alone):
     for epsilon in (0.1, 1.0, 2.0):
         expected = (1 - alone_in_it) * poisson.delta(epsilon) + alone_in_it
         assert curve.delta(epsilon) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_chance_to_be_alone_may_be_tiny():
+    """Then it is no more than a delta that nobody sees, and never nothing."""
+    batches = distributed_poisson(2_000, 0.01, batches=100, replicas=1)
+    curve = training([batches.whole_pass(1.0)], {}).curve()
+    alone_in_it = 0.01 * 0.99**1999 * 100
+    plain = ta.dp_sgd(1.0, 0.01, 100).curve()
+    assert curve.epsilon(1e-5) == pytest.approx(plain.epsilon(1e-5), rel=1e-3)
+    assert curve.delta(50.0) == pytest.approx(alone_in_it, rel=1e-3)
 
 
 @pytest.mark.parametrize("other", [-1.0, 0.0, 1.0])
