@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+import torch
 from opacus.utils.batch_memory_manager import BatchSplittingSampler
 from opacus.utils.uniform_sampler import (
     DistributedUniformWithReplacementSampler,
@@ -236,10 +237,22 @@ def batches_of(loader: Any) -> Batches | None:
 def poisson_of(loader: Any, replicas: int) -> Batches:
     """The Poisson samples that Opacus will draw instead of a loader's batches."""
     _refuse_stream(loader)
-    size, rate = len(loader.dataset), 1 / len(loader)
+    size, asked = len(loader.dataset), 1 / len(loader)
+    rate, batches = coin(asked), int(1 / asked)
     if replicas > 1:
-        return distributed_poisson(size, rate, int(1 / rate), replicas)
-    return Batches(Draw.POISSON, UniformWithReplacementSampler.__name__, size, rate, int(1 / rate))
+        return distributed_poisson(size, rate, batches, replicas)
+    return Batches(Draw.POISSON, UniformWithReplacementSampler.__name__, size, rate, batches)
+
+
+def coin(rate: float) -> float:
+    """How likely ``torch.rand(...) < rate`` is, as Opacus draws: a little more than the rate.
+
+    ``torch.rand`` gives multiples of 2⁻ᵈ, d the binary digits of its type (24 for floats), and the
+    rate is rounded to that type: 0.01 becomes 0.01000005, and no rate is less than 2⁻²⁴.
+    """
+    kind = torch.get_default_dtype()
+    steps = round(2 / torch.finfo(kind).eps)
+    return math.ceil(float(torch.tensor(rate, dtype=kind)) * steps) / steps
 
 
 def warn_of_discarded(loader: Any) -> None:
@@ -277,10 +290,10 @@ def _whole(loader: Any) -> Any:
 def _read(sampler: Any) -> Batches | None:
     kind = _READ_AS.get(type(sampler), type(sampler))
     if kind is UniformWithReplacementSampler:
-        size, rate = sampler.num_samples, sampler.sample_rate
+        size, rate = sampler.num_samples, coin(sampler.sample_rate)
         return Batches(Draw.POISSON, kind.__name__, size, rate, len(sampler))
     if kind is DistributedUniformWithReplacementSampler:
-        size, rate = sampler.total_size, sampler.sample_rate
+        size, rate = sampler.total_size, coin(sampler.sample_rate)
         return distributed_poisson(size, rate, len(sampler), sampler.num_replicas)
     if kind is data.BatchSampler and type(sampler.sampler) in _ORDERS:
         return _ORDERS[type(sampler.sampler)](sampler)

@@ -174,7 +174,7 @@ def _seen(promise: TrainingPromise) -> Iterator[str]:
     yield f"Sampling: {promise.sampling}, by {promise.sampler}."
     yield (
         f"Schedule: {promise.data_size:,} records, batches of {promise.batch_size:,} (sampling "
-        f"rate {short(promise.sampling_rate)}), {promise.steps_per_epoch:,} steps an epoch, "
+        f"rate {short(promise.sampling_rate, 4)}), {promise.steps_per_epoch:,} steps an epoch, "
         f"{promise.epochs:,} epochs: {promise.steps:,} steps."
     )
     noise, norm = _range(promise.noise_multipliers), _range(promise.clipping_norms)

@@ -12,7 +12,7 @@ from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch.utils import data
 
 import tellapart as ta
-from tellapart.accountants.loaders import Draw, Pass, distributed_poisson, training
+from tellapart.accountants.loaders import Draw, Pass, coin, distributed_poisson, training
 from tellapart.accountants.opacus import CurveAccountant, check_training
 from tellapart.mechanisms.batches.with_replacement import WithReplacement
 
@@ -208,6 +208,17 @@ def test_two_steps_on_one_batch_are_no_two_samples():
             made[1].step()
     with pytest.raises(ta.Unsupported, match="16 steps were taken on 8 batches"):
         engine.get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize("rate", [0.01, 1 / 93, 0.3, 1e-8, 0.125, 1.0])
+def test_coins_of_torch_have_twenty_four_bits(rate):
+    """How often they come up, counted near the rate: there are no numbers between multiples."""
+    near = round(rate * 2**24) + torch.arange(-3, 4, dtype=torch.float64)
+    possible = near[(near >= 0) & (near < 2**24)]
+    below = possible[(possible / 2**24).float() < rate]
+    assert coin(rate) == (float(below.max()) + 1) / 2**24 >= rate
+    drawn = torch.rand(1000) * 2**24
+    assert torch.equal(drawn, drawn.round())
 
 
 class Subclass(data.RandomSampler):
