@@ -18,9 +18,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def test_every_example_has_a_test():
-    """The demo below; releases in `docs/probe.md` and models in tests of their own."""
+    """The demo below; code to check on pages that run it, and models in tests of their own."""
     files = sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".toml"))
-    scripts = ["demo.py", "fitted_chain.py", "release.py"]
+    scripts = ["demo.py", "fitted_chain.py", "release.py", "train.py"]
     assert files == sorted([*scripts, "chain.toml", "flu.toml", "wet_days.toml"])
 
 

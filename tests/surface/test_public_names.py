@@ -83,7 +83,7 @@ NAMES = {
     "tellapart.worlds.described": "parse read",
     "tellapart.deployments": "DEPLOYMENTS Deployment LEFT_OUT Variant find gains",
     "tellapart.accountants.dp_accounting": "CurveAccountant",
-    "tellapart.accountants.opacus": "CurveAccountant accountant",
+    "tellapart.accountants.opacus": "CurveAccountant accountant check_training",
     "tellapart.plot": """
         audit compare deployments f_score frontier leakage noise panels people precision_recall
         profile region_point regions roc save standings style styled tradeoff training_map

@@ -24,7 +24,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@pytest.mark.filterwarnings("ignore:Secure RNG turned off:UserWarning")  # what Opacus always says
+# What Opacus and torch always say.
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off:UserWarning")
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_block_runs_and_shows_what_comes_out(page):

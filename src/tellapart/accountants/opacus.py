@@ -3,72 +3,52 @@
 After ``import tellapart.accountants.opacus``, ``PrivacyEngine(accountant="tellapart")`` has it.
 
 Opacus tells an accountant noise and rate alone, and ε depends on how batches are drawn as well:
-so ``make_private`` is extended here by a look at its data loader. Batches that are no Poisson
-samples are refused before anything is trained; where no loader was seen, ε is given only to those
+so ``make_private`` is extended here by a look at its data loader and its optimizer. Each sampling
+scheme is accounted for by its own theorem (`tellapart.accountants.loaders`), and what none covers
+is refused by name before anything is trained. Where no loader was seen, ε is given only to those
 who say ``assume=ta.Sampling.POISSON``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
-from functools import wraps
-from typing import Any
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from tellapart import _checks
-from tellapart._numeric.text import short
 from tellapart.accountants import spent
-from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.guarantees import everything, nothing
-from tellapart.errors import Unsupported
+from tellapart.accountants.training_promise import TrainingPromise
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.combine import compose
-from tellapart.mechanisms.custom import CustomMechanism
-from tellapart.mechanisms.training import dp_sgd
 
 try:
     from opacus import PrivacyEngine
-    from opacus.accountants import IAccountant, register_accountant
-    from opacus.utils.uniform_sampler import UniformWithReplacementSampler
-    from torch.utils import data as torch_data
+    from opacus.accountants import IAccountant, create_accountant, register_accountant
+    from opacus.optimizers import DPOptimizer
+    from opacus.schedulers.grad_clip_scheduler import _GradClipScheduler
+    from opacus.schedulers.noise_scheduler import _NoiseScheduler
+    from opacus.utils.batch_memory_manager import BatchSplittingSampler
+    from torch.utils.data import DataLoader
+
+    from tellapart.accountants import loaders
+    from tellapart.accountants.clipping import Clipping
+    from tellapart.accountants.engine import PLAN, SAY_SO, extend, known_scheme, scheme_of
+    from tellapart.accountants.loaders import Batches, Draw, Pass
 except ImportError as missing:
     raise Unsupported(
         "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
     ) from missing
 
-__all__ = ["CurveAccountant", "accountant"]
+__all__ = ["CurveAccountant", "accountant", "check_training"]
 
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
-_SAY_SO = (
-    "say so: PrivacyEngine(accountant=tellapart.accountants.opacus.accountant("
-    "assume=ta.Sampling.POISSON))"
-)
-# What was seen of the loader for which a budget is being met: Opacus's search for the noise makes
-# accountants of its own.
-_SEEN: ContextVar[Sampling | None] = ContextVar("_SEEN", default=None)
-# How much a rate times the number of batches may exceed 1 by rounding.
-_ROUNDING = 1e-9
-# Ways to pick records that torch has, none of them a Poisson sample.
-_ORDERS: dict[type, str] = {
-    torch_data.RandomSampler: "a random order, cut into batches",
-    torch_data.SequentialSampler: "a fixed order, cut into batches",
-    torch_data.SubsetRandomSampler: "a random order, cut into batches",
-    torch_data.WeightedRandomSampler: "drawn by weights, in batches of fixed size",
-    torch_data.DistributedSampler: "a random order, cut into batches",
-}
-_Step = tuple[float, float]
-
-
-class _CountedSampler(UniformWithReplacementSampler):  # type: ignore[misc]
-    """A Poisson sampler that counts its batches, to be compared with the steps taken."""
-
-    drawn = 0
-
-    def __iter__(self) -> Iterator[Any]:
-        for batch in super().__iter__():
-            self.drawn += 1
-            yield batch
+# The accountant that Opacus takes where none is named.
+_USUAL = "prv"
 
 
 def accountant(*, assume: Sampling | None = None) -> str:
@@ -89,9 +69,11 @@ def accountant(*, assume: Sampling | None = None) -> str:
 class CurveAccountant(IAccountant):  # type: ignore[misc]
     """What an attacker can learn from all training steps so far, in Opacus's own interface.
 
-    ``history`` holds (noise multiplier, sample rate, number of steps), as in Opacus; neighbours
-    add or remove one record. ``sampling`` is how batches are drawn, as ``make_private`` saw it;
-    without it, and without ``assume``, no ε is given.
+    ``history`` holds (noise multiplier, sample rate, number of steps), as in Opacus; the noise is
+    in units of the norm at which gradients were really clipped. ``batches`` is how the loader that
+    was last looked at draws them. Poisson samples are for neighbours that add or remove a record,
+    all others for those that zero one out; shuffled batches count on the side of a guarantee.
+    Batches are taken to be trained on in the order in which they are drawn.
 
     The steps taken count as a plan fixed beforehand. To stop when ε reaches a target is no privacy
     filter where noise or rate was chosen after looking at outputs: docs/sharp-edges.md.
@@ -107,9 +89,15 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         super().__init__()
         self.history: list[tuple[float, float, int]] = []
         self.assume = _assumed(assume)
-        self.sampling = _SEEN.get()
-        self._samplers: list[_CountedSampler] = []
-        self._steps_seen = 0
+        self.batches: Batches | None = None
+        self._plan = PLAN.get()
+        self._passes: list[Pass] = []
+        # Those of them that loaders have told of, by name.
+        self._begun: dict[object, Pass] = {}
+        self._current: Pass | None = None
+        self._clippings: list[Clipping] = []
+        # What was seen in training that no theorem covers.
+        self._doubts: list[str] = []
 
     @classmethod
     def mechanism(cls) -> str:
@@ -117,28 +105,32 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         return _NAME
 
     def __len__(self) -> int:
-        return sum(_steps(self.history).values())
+        return loaders.counted(self.history).total()
 
-    def look_at(self, loader: Any) -> None:
-        """See how a data loader draws its batches; those that are no Poisson samples are refused.
+    def look_at(self, loader: Any, optimizer: Any = None, module: Any = None) -> None:
+        """See how a loader draws its batches, and how an optimizer clips and adds noise.
 
-        ``make_private`` does this by itself. Steps taken before, unseen, stay unseen.
+        ``make_private`` does this by itself; what no theorem covers is refused.
         """
-        seen, self.sampling = self.sampling, None
-        sampling = _sampling_of(loader, self.assume)
-        self.sampling = sampling if seen is not None or len(self) == 0 else None
-        if sampling is not None and loader.batch_sampler not in self._samplers:
-            loader.batch_sampler.__class__ = _CountedSampler
-            self._samplers.append(loader.batch_sampler)
+        self.batches = self._current = None
+        if optimizer is not None:
+            self._clipping(optimizer, module)
+        self.batches = scheme_of(loader, self.assume)
+        if self.batches is not None:
+            loaders.listened(loader, self._drawn)
+
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
+        """What Opacus calls at each step: it looks at the optimizer as well."""
+
+        def at_step(optimizer: Any) -> None:
+            noise = self._clipping(optimizer).noise_multiplier()
+            self._take(noise, sample_rate, optimizer.accumulated_iterations)
+
+        return at_step
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """One step more, counted with the last if it is like it."""
-        step = _step(noise_multiplier, sample_rate)
-        self._steps_seen += 1
-        if self.history and tuple(self.history[-1][:2]) == step:
-            self.history[-1] = (*step, self.history[-1][2] + 1)
-        else:
-            self.history.append((*step, 1))
+        self._take(noise_multiplier, sample_rate)
 
     def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
         """The ε spent so far, on the side of a guarantee.
@@ -146,36 +138,31 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         What other accountants are told here about orders or meshes is not needed, so ignored.
         """
         asked = _checks.probability(delta=delta)
-        return spent.epsilon(self._training(), asked)
+        return spent.epsilon(self.training(), asked)
 
     def curve(self) -> TradeoffCurve:
         """What all steps so far let an attacker do: every other number is in here."""
-        return self._training().curve()
+        return self.training().curve()
 
-    def _training(self) -> Mechanism:
-        taken = [(*step, n) for step, n in _steps(self.history).items() if n and step[1]]
-        if not taken:
-            return CustomMechanism(nothing())
-        if any(noise == 0 for noise, _, _ in taken):
-            return CustomMechanism(everything(Bound.LOWER))
-        if self.sampling is None and self.assume is None and any(rate < 1 for _, rate, _ in taken):
-            raise Unsupported(
-                "no data loader was seen, and ε depends on how batches are drawn: call "
-                f"make_private on this engine; or, if they are Poisson samples, {_SAY_SO}"
-            )
-        drawn = sum(sampler.drawn for sampler in self._samplers)
-        if self._samplers and self.assume is None and self._steps_seen > drawn:
-            raise Unsupported(
-                f"{self._steps_seen:,} steps were taken on {drawn:,} batches of the loader that "
-                "make_private returned, so that others came from elsewhere: train on that loader; "
-                f"or, if all were Poisson samples, {_SAY_SO}"
-            )
-        return compose([dp_sgd(*step) for step in taken])
+    def training(self) -> Mechanism:
+        """All steps so far as a mechanism, whose ``bracket`` has both ends of ε."""
+        unseen = loaders.counted(self.history)
+        for each in self._passes:
+            unseen.subtract(each.steps)
+        unseen = +unseen
+        if self._plan is not None:
+            return loaders.training(self._plan.passes(unseen), {})
+        if self._doubts:
+            raise Unsupported(f"no ε for these steps: {'; '.join(dict.fromkeys(self._doubts))}")
+        if self.assume is None:
+            self._refuse(unseen)
+        return loaders.training(self._passes, unseen)
 
     def state_dict(self, destination: Any = None) -> Any:
-        """The history, and how its batches were drawn."""
+        """The history, how its batches were drawn, and what no theorem covers of it."""
         state = super().state_dict(destination)
-        state["sampling"] = None if self.sampling is None else self.sampling.name
+        state["passes"] = [each.record() for each in self._passes if each.steps]
+        state["doubts"] = list(self._doubts)
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -186,12 +173,84 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         kept = self.history
         super().load_state_dict(given)
         loaded, self.history = self.history, kept
-        _steps(loaded)
-        seen = given.get("sampling")
-        if seen not in (None, Sampling.POISSON.name):
-            _checks.refuse("sampling", "be POISSON, or None where no loader was seen", seen)
+        loaders.counted(loaded)
+        records, doubts = given.get("passes", []), given.get("doubts", [])
+        _checks.instance(list, "a list of records as state_dict has them", passes=records)
+        self._passes = [Pass.of(record) for record in records]
+        self._doubts = [str(doubt) for doubt in doubts]
         self.history = [(noise, rate, count) for noise, rate, count in loaded]
-        self.sampling = None if seen is None else Sampling.POISSON
+        self._begun, self._current = {}, None
+
+    # -- in training -----------------------------------------------------------------------------
+
+    def _clipping(self, optimizer: Any, module: Any = None) -> Clipping:
+        for known in self._clippings:
+            if known.optimizer is optimizer:
+                return known
+        self._clippings.append(Clipping(optimizer, module))
+        self._clippings[-1].watch()
+        return self._clippings[-1]
+
+    def _drawn(self, name: object, batches: Batches) -> None:
+        """A loader draws a batch, of the pass of this name."""
+        if name not in self._begun:
+            if self._begun and any(each.unfinished for each in self._clippings):
+                self._doubts.append(
+                    "a pass ended within a batch that was split to fit memory, and Opacus adds "
+                    "what it has of that batch to the next step (end loops where a batch ends)"
+                )
+            self._begun[name] = Pass(batches)
+            self._passes.append(self._begun[name])
+        self._current = self._begun[name]
+        self._current.drawn += 1
+
+    def _take(self, noise_multiplier: float, sample_rate: float, batches: int = 1) -> None:
+        """A step on so many batches: of the pass that is drawn from, if it drew as many."""
+        # Opacus would call k batches of one step a batch of k times the rate.
+        step = loaders.checked_step(noise_multiplier, sample_rate)
+        if self.history and tuple(self.history[-1][:2]) == step:
+            self.history[-1] = (*step, self.history[-1][2] + 1)
+        else:
+            self.history.append((*step, 1))
+        current = self._current
+        if batches > 1:
+            self._doubt_accumulation(current, batches)
+        if current is not None and current.taken + batches <= current.drawn:
+            current.taken += batches
+            current.steps[step] += 1
+
+    def _doubt_accumulation(self, current: Pass | None, batches: int) -> None:
+        """A record is in a step once if its batches are of one pass that has no record twice."""
+        seen = current.batches.draw if current is not None else Draw.POISSON
+        before = [each for each in self._passes if each is not current and each.steps]
+        if seen in (Draw.POISSON, Draw.WITH_REPLACEMENT):
+            self._doubts.append(
+                f"gradients of {batches} batches of {seen.value} were accumulated in one step, in "
+                "which a record may be several times (take a step on each batch; to fit memory, "
+                "use Opacus's BatchMemoryManager)"
+            )
+        elif any(each.taken < each.drawn for each in before):
+            self._doubts.append(
+                "gradients of batches of two passes may have been accumulated in one step, in "
+                "which a record is then twice (take a step at the end of each pass)"
+            )
+
+    def _refuse(self, unseen: Counter[loaders.Step]) -> None:
+        """Steps of which nobody knows how their batches were drawn; whole data need no sample."""
+        missing = sum(count for (_, rate), count in unseen.items() if 0 < rate < 1)
+        if not missing:
+            return
+        if self._passes:
+            drawn = sum(each.drawn for each in self._passes)
+            raise Unsupported(
+                f"{len(self):,} steps were taken on {drawn:,} batches of the loader that "
+                "make_private returned, so that others came from elsewhere: train on that loader; "
+                f"or, if all were Poisson samples, {SAY_SO}"
+            )
+        raise Unsupported(
+            "no data loader was seen, and ε depends on how batches are drawn: call "
+            f"make_private on this engine; or, if they are Poisson samples, {SAY_SO}"
+        )
 
 
 class _Assuming(CurveAccountant):
@@ -211,99 +270,142 @@ def _assumed(assume: Sampling | None) -> Sampling | None:
     return assume
 
 
-def _sampling_of(loader: Any, assume: Sampling | None) -> Sampling | None:
-    """How a loader draws its batches: as Poisson samples, or (where that is assumed) unknown."""
-    batches: Any = getattr(loader, "batch_sampler", None)
-    order = type(getattr(batches, "sampler", None))
-    if type(batches) in (UniformWithReplacementSampler, _CountedSampler):
-        _check_rate(batches.sample_rate, len(loader))
-        return Sampling.POISSON
-    if type(batches) is torch_data.BatchSampler and order in _ORDERS:
-        raise Unsupported(
-            f"batches of {type(loader).__name__} with {order.__name__} are no Poisson samples "
-            f"({_ORDERS[order]}), and they may leak several times as much: leave "
-            "poisson_sampling=True in make_private, and train with the loader that it returns"
-        )
-    if assume is None:
-        kind = type(loader if batches is None else batches).__name__
-        raise Unsupported(f"{kind} is not known to draw Poisson samples: if it does, {_SAY_SO}")
-    return None
+# -- before training -----------------------------------------------------------------------------
 
 
-def _check_rate(rate: float, batches: int) -> None:
-    """Opacus takes the rate to be 1 / number of batches: a larger one would leak more than told."""
-    if rate * batches > 1 + _ROUNDING:
-        raise Unsupported(
-            f"the loader's sampling rate is {short(rate)}, and Opacus reports 1/{batches}, "
-            f"from the number of its batches: make it with at most {int(1 / rate)} batches an epoch"
-        )
+def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPromise:
+    """What a training would really promise, beside what Opacus would report of it.
 
+    ``made`` is what ``make_private`` returned, or any tuple, list or dict that holds the optimizer
+    it returned and the loader that you train on; schedulers of noise and clipping among them are
+    taken to be stepped once an epoch, and of an engine the accountant is the one compared with.
+    Nothing is trained. Each step is taken to be on one batch.
 
-def _step(noise_multiplier: Any, sample_rate: Any) -> _Step:
-    return (
-        _checks.finite_at_least_zero(noise_multiplier=noise_multiplier),
-        _checks.probability(sample_rate=sample_rate),
+    >>> import torch
+    >>> rows = torch.utils.data.TensorDataset(torch.zeros(64, 4))
+    >>> loader = DataLoader(rows, batch_size=8, shuffle=True)
+    >>> plain = torch.optim.SGD(torch.nn.Linear(4, 1).parameters(), lr=0.1)
+    >>> noise = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
+    >>> optimizer = DPOptimizer(plain, **noise, expected_batch_size=8)
+    >>> promise = check_training([optimizer, loader], epochs=1, delta=1e-5)
+    >>> round(promise.attack, 2), round(promise.epsilon, 2), round(promise.reported, 1)
+    (4.35, 4.38, 3.2)
+    """
+    held = _held(made)
+    loader, optimizer = _one_of(held, DataLoader), _one_of(held, DPOptimizer)
+    rounds = _checks.whole(1, 10**6, epochs=epochs)
+    asked = _checks.inside_unit(delta=delta)
+    batches = known_scheme(loader)
+    clips = [each for each in held if hasattr(each, "max_grad_norm") and each is not optimizer]
+    schedules = [each for each in held if isinstance(each, (_NoiseScheduler, _GradClipScheduler))]
+    plan = _noise_by_epoch(Clipping(optimizer, clips[0] if clips else None), schedules, rounds)
+    noises, norms = [each.noise for each in plan], [each.norm for each in plan]
+    training = loaders.training([batches.whole_pass(noise) for noise in noises], {})
+    engines = [each.accountant.mechanism() for each in held if isinstance(each, PrivacyEngine)]
+    name = next((each for each in engines if each not in (_NAME, _ASSUMING)), _USUAL)
+    return TrainingPromise(
+        sampling=batches.draw.value,
+        sampler=batches.sampler,
+        data_size=batches.data_size,
+        sampling_rate=batches.rate,
+        batch_size=batches.batch_size,
+        steps_per_epoch=batches.batches,
+        epochs=rounds,
+        optimizer=type(optimizer).__name__,
+        noise_multipliers=(min(noises), max(noises)),
+        clipping_norms=(min(norms), max(norms)),
+        neighbours=batches.neighbours,
+        delta=asked,
+        epsilon=spent.epsilon(training, asked),
+        attack=math.inf if min(noises) == 0 else _attack(training, asked),
+        reported_by=name,
+        reported=_reported(name, [each.told for each in plan], batches.batches, asked),
+        notes=tuple(_notes(loader, plan, schedules)),
     )
 
 
-def _steps(history: Any) -> dict[_Step, int]:
-    """How often each kind of step was taken."""
-    rule = "be a list of (noise multiplier, sample rate, number of steps)"
-    if isinstance(history, (str, Mapping)) or not isinstance(history, Iterable):
-        _checks.refuse("history", rule, history)
-    counts: dict[_Step, int] = {}
-    for entry in history:
-        if not isinstance(entry, (tuple, list)) or len(entry) != 3:
-            _checks.refuse("history", rule, history)
-        step = _step(entry[0], entry[1])
-        counts[step] = counts.get(step, 0) + _checks.whole(0, 10**15, steps=entry[2])
-    return counts
+class _Epoch(NamedTuple):
+    """The noise multiplier and clipping norm of an epoch, and the noise that Opacus is told of."""
+
+    noise: float
+    norm: float
+    told: float
 
 
-def _looking(make_private: Callable[..., Any]) -> Callable[..., Any]:
-    """Opacus's ``make_private``, which also shows the loader to an accountant that looks at it."""
+def _noise_by_epoch(clipping: Clipping, schedules: list[Any], epochs: int) -> list[_Epoch]:
+    """What schedules would do, all of them stepped once an epoch and then put back."""
+    optimizer, plan = clipping.optimizer, []
+    before = (optimizer.noise_multiplier, optimizer.max_grad_norm)
+    states = [dict(schedule.state_dict()) for schedule in schedules]
+    for _ in range(epochs):
+        noise, told = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
+        plan.append(_Epoch(noise, clipping.norm(), told))
+        for schedule in schedules:
+            schedule.step()
+    optimizer.noise_multiplier, optimizer.max_grad_norm = before
+    for schedule, state in zip(schedules, states, strict=True):
+        schedule.load_state_dict(state)
+    return plan
 
-    @wraps(make_private)
-    def with_a_look(engine: Any, *args: Any, **given: Any) -> Any:
-        look_at = getattr(engine.accountant, "look_at", None)
-        if look_at is None:
-            return make_private(engine, *args, **given)
-        if not given.get("poisson_sampling", True):  # the loader stays: refuse it while all does
-            look_at(given.get("data_loader"))
-        made = make_private(engine, *args, **given)
-        look_at(made[-1])
-        return made
 
-    return with_a_look
+def _held(made: Any) -> list[Any]:
+    """All that a tuple, list or dict holds, and those within it."""
+    if isinstance(made, Mapping):
+        made = list(made.values())
+    if not isinstance(made, (tuple, list)):
+        return [made]
+    return [each for part in made for each in _held(part)]
 
 
-def _meeting_a_budget(make_private_with_epsilon: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for ``make_private_with_epsilon``, which looks for the noise first."""
+def _one_of(held: list[Any], kind: type) -> Any:
+    """The one loader, or the one optimizer, of a training."""
+    found = [each for each in held if isinstance(each, kind)]
+    if len(found) == 1:
+        return found[0]
+    rule = (
+        "hold the one DataLoader that you train on"
+        if kind is DataLoader
+        else "hold the optimizer that make_private returned"
+    )
+    kinds = ", ".join(type(each).__name__ for each in held)
+    raise InvalidArgument(f"made (what make() returns) must {rule}, got {kinds}")
 
-    @wraps(make_private_with_epsilon)
-    def with_a_look(engine: Any, *args: Any, **given: Any) -> Any:
-        seen = None
-        if hasattr(engine.accountant, "look_at"):
-            assume, loader = engine.accountant.assume, given.get("data_loader")
-            poisson = given.get("poisson_sampling", True)
-            seen = Sampling.POISSON if poisson else _sampling_of(loader, assume) or assume
-        token = _SEEN.set(seen)
+
+def _attack(training: Mechanism, delta: float) -> float | None:
+    """The ε that some attack surely reaches; None where none is known."""
+    try:
+        bracket = training.bracket(delta)
+    except NotCertified:
+        return None
+    return None if bracket.one_sided else float(bracket.upper.epsilon(delta))
+
+
+def _reported(name: str, noises: list[float], steps: int, delta: float) -> float | None:
+    """What one of Opacus's accountants says of the epochs that it would be told of."""
+    theirs = create_accountant(name)
+    theirs.history = [
+        (noise, 1 / steps, steps * len(list(alike))) for noise, alike in groupby(noises)
+    ]
+    with warnings.catch_warnings(action="ignore"):
         try:
-            return make_private_with_epsilon(engine, *args, **given)
-        finally:
-            _SEEN.reset(token)
-
-    return with_a_look
+            return float(theirs.get_epsilon(delta=delta))
+        except (ArithmeticError, RuntimeError, ValueError):  # too little noise for its mesh
+            return None
 
 
-def _extend(engine: type) -> None:
-    """Once, however often this module is imported."""
-    ways = {"make_private": _looking, "make_private_with_epsilon": _meeting_a_budget}
-    for name, way in ways.items():
-        method = getattr(engine, name)
-        setattr(engine, name, way(getattr(method, "__wrapped__", method)))
+def _notes(loader: Any, plan: list[_Epoch], schedules: list[Any]) -> Iterator[str]:
+    if schedules:
+        names = " and ".join(type(schedule).__name__ for schedule in schedules)
+        yield f"{names}: taken to be stepped once an epoch."
+    if any(each.noise < each.told for each in plan):
+        yield (
+            "The schedule moves the norm by which noise is scaled, and not the one at which this "
+            "optimizer clips: there is less noise for each gradient than Opacus takes it to be."
+        )
+    if type(loader.batch_sampler) is BatchSplittingSampler:
+        yield "Batches are split to fit memory, and count whole."
 
 
-_extend(PrivacyEngine)
+extend(PrivacyEngine)
 register_accountant(_NAME, CurveAccountant, force=True)
 register_accountant(_ASSUMING, _Assuming, force=True)

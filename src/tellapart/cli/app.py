@@ -28,6 +28,7 @@ COMMANDS = {
     "region": "region",
     "audit": "audit",
     "probe": "probe",
+    "check-training": "check_training",
     "report": "report",
     "frameworks": "frameworks",
     "noise": "noise",
@@ -53,6 +54,7 @@ _EXAMPLES = """For example:
         --epsilon 1 --delta 1e-5 --report audit.html
     tellapart probe release.py:noisy_count \\
         --d0 '[3, 1]' --d1 '[3, 1, 4]' --epsilon 1
+    tellapart check-training train.py:make --epochs 10
     tellapart report gaussian out.html --sigma 2 \\
         --unit 'one patient' --prior 0.001
     tellapart frameworks chain.toml
@@ -80,7 +82,7 @@ def application(*asked: str, words: Sequence[str] = ()) -> App:
     )
     for name in asked:
         module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
-        command, ends = getattr(module, name), _ENDS
+        command, ends = getattr(module, _function(name)), _ENDS
         if {"--help", "-h"} & set(words) and "knowledge" in command.__annotations__:
             options = importlib.import_module("tellapart.cli.options")
             command, ends = options.for_help(command, words), f"{options.SHORT}\n\n{_ENDS}"
@@ -98,7 +100,12 @@ def _summary(command: str) -> str:
     except OSError:  # installed without its source
         return ""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return (ast.get_docstring(functions[command]) or "").partition("\n\n")[0]
+    return (ast.get_docstring(functions[_function(command)]) or "").partition("\n\n")[0]
+
+
+def _function(command: str) -> str:
+    """The name of a command's function."""
+    return command.replace("-", "_")
 
 
 def run(words: Sequence[str] | None, signals: exits.Signals) -> int:

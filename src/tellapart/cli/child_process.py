@@ -7,6 +7,7 @@ catches. Were it to run here, its exit code would be taken for a verdict.
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import io
 import multiprocessing
 import os
@@ -19,13 +20,16 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from tellapart import deadline, run
+from tellapart._checks import refuse
 from tellapart.audit.probing.calling import child, program
 from tellapart.cli import limits
 from tellapart.cli.errors import Unexpected
-from tellapart.errors import TellapartError, Unsupported
+from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 
 T = TypeVar("T")
 # Told how far the task is: the share of it, or what it does now.
@@ -39,6 +43,9 @@ _TURN = 0.5
 # What an answer may be made of: nothing that would load the task's own code here.
 _KNOWN = ("tellapart", "numpy")
 _PLAIN = {"bool", "complex", "float", "frozenset", "int", "list", "range", "set", "slice", "tuple"}
+# What is told of where code ended its process.
+IMPORTED = "when it was imported"
+CALLED = "when it was called"
 # Errors that have words of their own, and a code, wherever they were raised.
 _FORESEEN = (TellapartError, OSError, MemoryError)
 
@@ -196,3 +203,73 @@ def _leave_the_terminal() -> None:
     for place in (0, 1):
         os.dup2(nowhere.fileno(), place)
     sys.stdin = sys.stdout = nowhere
+
+
+# -- code by its name ----------------------------------------------------------------------------
+
+_HOW = "be named as package.module:function or path/to/file.py:function"
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """A function by its name; it and all that its module needs are loaded into this process."""
+    place, colon, path = name.rpartition(":")
+    if not colon or not place or not path:
+        refuse("function", _HOW, name)
+    is_file = place.endswith(".py")
+    folder, module = (
+        (Path(place).parent.resolve(), Path(place).stem) if is_file else (Path.cwd(), place)
+    )
+    if is_file and not Path(place).is_file():
+        refuse("function", "be in a file that is there", place)
+    sys.path.insert(0, str(folder))
+    loaded = _imported(module)
+    if is_file and not _is_of(loaded, Path(place)):
+        refuse("function", f"be in a file not named as a module, as {module} is", place)
+    return _inside(loaded, path)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
+            raise InvalidArgument(
+                f"function must be in a module that can be found, got {name!r}: no module named "
+                f"{error.name!r} is installed, or in {Path.cwd()}"
+            ) from error
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, SystemExit):
+            ended = f"{IMPORTED}, the code ended its own process ({said})"
+            raise Unsupported(f"no verdict: {ended}") from error
+        raise InvalidArgument(
+            f"function must be in a module that can be imported; {name} raised {said} "
+            "(--debug shows where)"
+        ) from error
+
+
+def _is_of(module: ModuleType, file: Path) -> bool:
+    known = getattr(module, "__file__", None)
+    return known is not None and Path(known).exists() and file.samefile(known)
+
+
+def _inside(module: ModuleType, path: str) -> Callable[..., Any]:
+    target: Any = module
+    for step in path.split("."):
+        if not hasattr(target, step):
+            refuse("function", f"be in {module.__name__}, which has {_names(module)}", path)
+        target = getattr(target, step)
+    if not callable(target):
+        refuse("function", f"be callable; {module.__name__}:{path} is not", target)
+    return target  # type: ignore[no-any-return]
+
+
+def _names(module: ModuleType) -> str:
+    """The functions that are the module's own."""
+    own = [
+        name
+        for name, value in vars(module).items()
+        if callable(value)
+        and not name.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
+    ]
+    return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"

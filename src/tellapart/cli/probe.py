@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -23,74 +20,7 @@ from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
-from tellapart.errors import InvalidArgument, Unsupported
-
-_HOW = "be named as package.module:function or path/to/file.py:function"
-
-
-def load_function(name: str) -> Callable[..., Any]:
-    """A function by its name; it and all that its module needs are loaded into this process."""
-    place, colon, path = name.rpartition(":")
-    if not colon or not place or not path:
-        refuse("function", _HOW, name)
-    is_file = place.endswith(".py")
-    folder, module = (
-        (Path(place).parent.resolve(), Path(place).stem) if is_file else (Path.cwd(), place)
-    )
-    if is_file and not Path(place).is_file():
-        refuse("function", "be in a file that is there", place)
-    sys.path.insert(0, str(folder))
-    loaded = _imported(module)
-    if is_file and not _is_of(loaded, Path(place)):
-        refuse("function", f"be in a file not named as a module, as {module} is", place)
-    return _inside(loaded, path)
-
-
-def _imported(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
-            raise InvalidArgument(
-                f"function must be in a module that can be found, got {name!r}: no module named "
-                f"{error.name!r} is installed, or in {Path.cwd()}"
-            ) from error
-        said = f"{type(error).__name__}: {error}"
-        if isinstance(error, SystemExit):
-            ended = f"{_IMPORTED}, the code ended its own process ({said})"
-            raise Unsupported(f"no verdict: {ended}") from error
-        raise InvalidArgument(
-            f"function must be in a module that can be imported; {name} raised {said} "
-            "(--debug shows where)"
-        ) from error
-
-
-def _is_of(module: ModuleType, file: Path) -> bool:
-    known = getattr(module, "__file__", None)
-    return known is not None and Path(known).exists() and file.samefile(known)
-
-
-def _inside(module: ModuleType, path: str) -> Callable[..., Any]:
-    target: Any = module
-    for step in path.split("."):
-        if not hasattr(target, step):
-            refuse("function", f"be in {module.__name__}, which has {_names(module)}", path)
-        target = getattr(target, step)
-    if not callable(target):
-        refuse("function", f"be callable; {module.__name__}:{path} is not", target)
-    return target  # type: ignore[no-any-return]
-
-
-def _names(module: ModuleType) -> str:
-    """The functions that are the module's own."""
-    own = [
-        name
-        for name, value in vars(module).items()
-        if callable(value)
-        and not name.startswith("_")
-        and getattr(value, "__module__", None) == module.__name__
-    ]
-    return ", ".join(own[:8]) + (", ..." if len(own) > 8 else "") if own else "no functions"
+from tellapart.errors import InvalidArgument
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -119,11 +49,6 @@ def load_value(option: str, text: str | None) -> tuple[Any, list[str]]:
             f"{option} must be JSON, such as '[3, 1]', '\"text\"' or @file.json, got {shown} "
             f"({error})"
         ) from error
-
-
-# What is told of where code ended its process.
-_IMPORTED = "when it was imported"
-_CALLED = "when it was called"
 
 
 @Parameter(name="*", group=Group("Calls and statistical method", sort_key=3))
@@ -241,7 +166,9 @@ def probe(
         if not calling.until_decided:  # which may end at any time
             tell = limits.foreseen(tell)
         if function is not None:
-            verdict = child_process.call(partial(_of_function, function, question), _IMPORTED, tell)
+            verdict = child_process.call(
+                partial(_of_function, function, question), child_process.IMPORTED, tell
+            )
         else:
             verdict = question.of(audit.Program(command or ""), tell)
     if not isinstance(claim, GuaranteeCurve | GaussianCurve):
@@ -282,6 +209,6 @@ class _Question:
 
 def _of_function(function: str, question: _Question, say: child_process.Say) -> audit.Verdict:
     """Load the code, then call it: in a process that it may end."""
-    probed = load_function(function)
-    say(_CALLED)
+    probed = child_process.load_function(function)
+    say(child_process.CALLED)
     return question.of(probed, say)

@@ -21,8 +21,8 @@ from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
 
 ALL = (
-    "risk, choose, decide, compare, region, audit, probe, report, frameworks, noise, explore, "
-    "reproduce"
+    "risk, choose, decide, compare, region, audit, probe, check-training, report, frameworks, "
+    "noise, explore, reproduce"
 )
 
 
@@ -754,8 +754,9 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     (tmp_path / "scores.csv").write_text("score,member\n" + "0.5,1\n0.5,0\n" * 20)
     release = "def noisy_count(data, rng, size):\n    return len(data) + rng.laplace(size=size)\n"
     (tmp_path / "release.py").write_text(release)
-    chain = Path(__file__).resolve().parents[3] / "examples" / "chain.toml"
-    shutil.copy(chain, tmp_path)
+    examples = Path(__file__).resolve().parents[3] / "examples"
+    shutil.copy(examples / "chain.toml", tmp_path)
+    (tmp_path / "train.py").write_text((examples / "train.py").read_text() + "\nmake = poisson\n")
     monkeypatch.setattr("tellapart.web.serve", lambda *_, **_given: None)
     _, out, _ = run("--help")
     examples = shown_examples(out)

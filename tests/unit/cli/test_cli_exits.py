@@ -19,6 +19,7 @@ import tellapart as ta
 from tellapart import audit, choose, decision, reproduce, web
 from tellapart.cli import (
     app,
+    child_process,
     compare,
     exits,
     frameworks,
@@ -39,6 +40,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INPUTS = ["--d0", "[3, 1]", "--d1", "[3, 1, 4]", "--epsilon", "1"]
 CHAIN, SCORES = str(EXAMPLES / "chain.toml"), str(EXAMPLES / "scores.csv")
 PROBE = ["probe", f"{EXAMPLES / 'release.py'}:noisy_count", *INPUTS]
+TRAINING = ["check-training", f"{EXAMPLES / 'train.py'}:poisson", "--epochs", "1"]
 # Each command, and where a fault in the library would strike it.
 COMMANDS = {
     "risk": (["risk", "--epsilon", "1"], risk, "asked"),
@@ -48,6 +50,7 @@ COMMANDS = {
     "region": (["region", "--epsilon", "1"], region, "PrivacyRegion"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),
     "probe": (PROBE, audit, "probe"),
+    "check-training": (TRAINING, child_process, "load_function"),
     "report": (["report", "laplace", "--json", "--epsilon", "1"], report, "asked"),
     "frameworks": (["frameworks", CHAIN], frameworks, "compare_frameworks"),
     "noise": (["noise", CHAIN, "--epsilon", "1"], noise, "noise_table"),
@@ -73,8 +76,8 @@ FAULTS = [
     (KeyboardInterrupt(), 130),
     (exits.Terminated(), 143),
 ]
-# In the process of what is probed these can only be that code's own doing.
-FROM_PROBED_CODE = {CycloptsError: 70, SystemExit: 3, KeyboardInterrupt: 3, exits.Terminated: 3}
+# In the process of the user's code these can only be that code's own doing.
+FROM_USERS_CODE = {CycloptsError: 70, SystemExit: 3, KeyboardInterrupt: 3, exits.Terminated: 3}
 
 
 @pytest.fixture
@@ -103,8 +106,8 @@ def test_every_fault_in_every_command_has_its_code_and_one_line(
 
     words, module, name = COMMANDS[command]
     monkeypatch.setattr(module, name, faulty)
-    if command == "probe":
-        code = FROM_PROBED_CODE.get(type(fault), code)
+    if command in ("probe", "check-training"):
+        code = FROM_USERS_CODE.get(type(fault), code)
     ended, out, err = run(*words)
     assert (ended, out) == (code, "")
     assert err.startswith("tellapart: ")

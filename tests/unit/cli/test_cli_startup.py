@@ -77,7 +77,8 @@ def test_risks_of_a_promise_need_curves_and_measures_alone():
 def test_the_first_help_says_of_each_command_what_its_own_help_says_first():
     named = application()
     for name, module in COMMANDS.items():
-        command = getattr(importlib.import_module(f"tellapart.cli.{module}"), name)
+        function = name.replace("-", "_")
+        command = getattr(importlib.import_module(f"tellapart.cli.{module}"), function)
         first = inspect.getdoc(command).partition("\n\n")[0]
         assert named[name].help == first
         assert re.search(r"\w[.]$", first)
