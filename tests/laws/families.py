@@ -6,6 +6,7 @@ cannot escape the laws.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,10 @@ def last_iterates(draw: Any) -> ta.LastIterate:
     """Noisy gradient descent under conditions that are met, steps short and long."""
     convexity = draw(st.floats(0.01, 10))
     smoothness = convexity * draw(st.floats(1, 50))
-    size = draw(st.sampled_from([1, 100, 10_000]))
+    size, steps = draw(st.sampled_from([1, 100, 10_000])), draw(st.sampled_from([1, 2, 10, 300]))
     return ta.LastIterate(
-        draw(st.floats(0.05, 50)) / size,
-        draw(st.sampled_from([1, 2, 10, 10_000])),
+        draw(st.floats(0.05, 50)) / size * math.sqrt(steps),
+        steps,
         step_size=draw(st.floats(0.001, 1.99)) / smoothness,
         strong_convexity=convexity,
         smoothness=smoothness,
