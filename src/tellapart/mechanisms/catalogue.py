@@ -516,7 +516,6 @@ KINDS: dict[str, Kind] = {
             ),
             "sigma=0.1,steps=100,step_size=0.1,strong_convexity=1,smoothness=4,"
             "gradient_sensitivity=2,batch_size=100,data_size=100",
-            title="Last iterate of noisy gradient descent",
         ),
         Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
         Kind(

@@ -398,6 +398,8 @@ def strategy_of(given: Strategy | ArrayLike) -> Strategy:
     matrix = _checks.reals("be a matrix of numbers, or a ta.Strategy", strategy=given)
     if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
         _checks.refuse("strategy", "be a matrix of finite numbers, or a ta.Strategy", given)
+    if not matrix.any():
+        _checks.refuse("strategy", "not be 0 everywhere", given)
     return Explicit(matrix)
 
 

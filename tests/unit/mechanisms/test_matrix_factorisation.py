@@ -103,6 +103,7 @@ def test_no_training_is_sampled_once_more(training, words):
         (lambda: ta.matrix_mechanism(BANDED, 1.0, [[0, 0]]), "name each round of a record once"),
         (lambda: ta.matrix_mechanism(BANDED, 1.0, [[20]]), "participations must be at most 19"),
         (lambda: ta.matrix_mechanism([1, 2], 1.0, [[0]]), r"or a ta\.Strategy, got \[1, 2\]"),
+        (lambda: ta.matrix_mechanism(np.zeros((2, 2)), 1.0, [[0]]), "not be 0 everywhere"),
         (lambda: ta.matrix_mechanism(BANDED, 1.0, min_separation=0), "min_separation must be at "),
         (
             lambda: ta.matrix_mechanism(BANDED, 1.0, min_separation=1, max_participations=0),
