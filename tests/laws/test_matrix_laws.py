@@ -203,6 +203,34 @@ def test_no_gradients_beat_the_guarantee_of_bins(seed, epsilon, order):
     assert truth <= training.curve(order).delta(epsilon) + 1e-4
 
 
+@pytest.mark.parametrize(
+    ("strategy", "bins", "sigma"),
+    [
+        (Strategy.banded(12, coefficients=[1, 0.6, 0.3]), 4, 2.0),
+        (Strategy.banded(60, coefficients=[1, 0.6, 0.3]), 20, 2.0),
+        (Strategy.bisr(40, 4), 8, 4.0),
+        (Strategy.tree(24), 6, 6.0),
+    ],
+)
+def test_bins_lie_between_the_sides_by_monte_carlo(strategy, bins, sigma):
+    """Outputs of both worlds, drawn from the matrix itself."""
+    rng, draws = np.random.default_rng(7), 40_000
+    rounds = np.arange(strategy.steps) % bins == np.arange(bins)[:, None]
+    modes = rounds @ strategy.matrix().T / sigma
+    training = ta.balls_in_bins(strategy, sigma, bins)
+    noise = rng.normal(size=(draws, modes.shape[1]))
+    for order in ORDERS:
+        present = order is ta.Order.PRESENT
+        seen = noise + modes[rng.integers(bins, size=draws)] if present else noise
+        ratios = np.mean(np.exp(seen @ modes.T - (modes**2).sum(axis=1) / 2), axis=1)
+        losses = np.log(ratios) if present else -np.log(ratios)
+        lower, upper = training.bracket(1e-3, 1e-2, order)
+        for epsilon in (0.0, upper.epsilon(1e-2)):
+            leaks = np.maximum(-np.expm1(epsilon - losses), 0)
+            error = 4 * leaks.std() / math.sqrt(draws)
+            assert upper.delta(epsilon) - error <= leaks.mean() <= lower.delta(epsilon) + error
+
+
 def test_samples_never_leak_more_than_the_whole_training():
     strategy = Strategy.banded(60, coefficients=[1, 0.6, 0.3])
     whole = ta.matrix_mechanism(strategy, 3.0, min_separation=12)
