@@ -497,6 +497,7 @@ KINDS: dict[str, Kind] = {
             "epsilon=1",
             title="Report noisy max",
         ),
+        Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
         Kind(
             "last-iterate",
             (
@@ -517,7 +518,6 @@ KINDS: dict[str, Kind] = {
             "sigma=0.1,steps=100,step_size=0.1,strong_convexity=1,smoothness=4,"
             "gradient_sensitivity=2,batch_size=100,data_size=100",
         ),
-        Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
         Kind(
             "dpsgd",
             (
