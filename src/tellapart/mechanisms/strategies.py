@@ -1,9 +1,6 @@
-"""Strategy matrices of matrix factorisation (DP-FTRL), and their sensitivity.
+"""Strategy matrices of matrix factorisation (DP-FTRL): identity, tree, banded, BLT and BISR.
 
-Training with correlated noise releases C·G + noise, G the gradients by step and C the strategy. A
-record that takes part in a set of steps π, with gradients g of norm at most 1, moves C·G by
-Σ over π of column i times gᵢ, whose squared length is Σ (CᵀC)ᵢⱼ⟨gᵢ, gⱼ⟩ ≤ Σ |CᵀC|ᵢⱼ. The bound is
-attained where signs ±1 for the gradients make all terms positive, as for C ≥ 0.
+Training with correlated noise releases C·G + noise, G the gradients by step and C the strategy.
 """
 
 from __future__ import annotations
@@ -12,34 +9,29 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
-
-Places = NDArray[np.signedinteger[Any]]
+from tellapart.mechanisms.sensitivity import (
+    ROUNDING,
+    Places,
+    Sensitivity,
+    best_listed,
+    best_sets,
+    between,
+    exactly,
+    listed_sets,
+    of_set,
+)
 
 # Strategies without a formula have their Gram matrix formed up to so many steps, and all ways to
 # take part listed up to so many.
 _MOST_STEPS, _MOST_SETS = 2_048, 20_000
 _LONGEST, _FEW_BANDS = 1_000_000, 1_000
-# Two sums of the same positive terms differ by rounding alone.
-_ROUNDING = 1e-12
-
-
-class Sensitivity(NamedTuple):
-    """How far a record moves all answers together: what some record does, and what none exceeds."""
-
-    least: float
-    most: float
-
-    @property
-    def exact(self) -> bool:
-        """Whether some record moves the answers that far."""
-        return self.least == self.most
 
 
 class Strategy(ABC):
@@ -193,24 +185,24 @@ class Strategy(ABC):
     def _sensitivity(self, apart: int, times: int) -> Sensitivity:
         norms = self.column_norms()
         if times == 1:
-            return _exactly(norms.max())
+            return exactly(norms.max())
         if self.bands <= apart:  # columns of one record share no row
-            return _exactly(math.sqrt(_best_sets(norms**2, apart, times)))
+            return exactly(math.sqrt(best_sets(norms**2, apart, times)))
         if self.steps > _MOST_STEPS:
             rule = f"have at most {_MOST_STEPS} steps where no formula is known"
             _checks.refuse("strategy", rule, self.steps)
         signed = self.gram(np.arange(self.steps))
         sizes = np.abs(signed)
-        listed = _listed_sets(self.steps, apart, times) <= _MOST_SETS
-        best = _best_listed(sizes, apart, times) if listed else None
+        listed = listed_sets(self.steps, apart, times) <= _MOST_SETS
+        best = best_listed(sizes, apart, times) if listed else None
         if best is not None:
-            return _of_set(signed[np.ix_(best, best)])
+            return of_set(signed[np.ix_(best, best)])
         near = np.abs(np.subtract.outer(range(self.steps), range(self.steps))) < apart
-        beside = _best_sets(np.where(near, 0.0, sizes), apart, times - 1)
-        most = math.sqrt(_best_sets(np.diag(sizes) + beside, apart, times))
+        beside = best_sets(np.where(near, 0.0, sizes), apart, times - 1)
+        most = math.sqrt(best_sets(np.diag(sizes) + beside, apart, times))
         starts = range(min(apart, self.steps))
         sets = [np.arange(start, self.steps, apart)[:times] for start in starts]
-        return _between(max(_of_set(signed[np.ix_(each, each)]).least for each in sets), most)
+        return between(max(of_set(signed[np.ix_(each, each)]).least for each in sets), most)
 
     def sensitivity_of(self, participations: Iterable[Sequence[int]]) -> Sensitivity:
         """The sensitivity for records that take part in the steps of one of these lists.
@@ -228,7 +220,7 @@ class Strategy(ABC):
             if len(set(chosen)) != len(chosen):
                 _checks.refuse("participations", "name each round of a record once", rounds)
             if chosen:
-                one = _of_set(self.gram(np.array(sorted(chosen))))
+                one = of_set(self.gram(np.array(sorted(chosen))))
                 worst = Sensitivity(max(worst.least, one.least), max(worst.most, one.most))
         return worst
 
@@ -296,13 +288,13 @@ class Toeplitz(Strategy):
         # Of such coefficients it is worst to take part at once, and as soon as allowed again.
         falling = self._taking_part(rises, apart, times)
         if np.array_equal(rises, column):
-            return _exactly(falling)
+            return exactly(falling)
         if self.bands > apart and times > 1 and self.steps > _MOST_STEPS:
             # |CᵀC| is nowhere larger than for coefficients that are rounded up to fall.
             least = max(self._taking_part(column, apart, each) for each in (1, times))
-            return _between(least, min(falling, self._by_lags(apart, times)))
+            return between(least, min(falling, self._by_lags(apart, times)))
         found = super()._sensitivity(apart, times)
-        return _between(found.least, min(found.most, falling))
+        return between(found.least, min(found.most, falling))
 
     def _by_lags(self, apart: int, times: int) -> float:
         """The programme over rows, all of which are no larger than one in the midst of |CᵀC|."""
@@ -311,8 +303,8 @@ class Toeplitz(Strategy):
             return math.inf
         products = np.correlate(sizes, sizes, "full")
         near = np.abs(np.arange(1 - sizes.size, sizes.size)) < apart
-        beside = _best_sets(np.where(near, 0.0, products), apart, times - 1)
-        return math.sqrt(times * (sizes @ sizes + float(beside)) * (1 + _ROUNDING))
+        beside = best_sets(np.where(near, 0.0, products), apart, times - 1)
+        return math.sqrt(times * (sizes @ sizes + float(beside)) * (1 + ROUNDING))
 
     def _taking_part(self, column: Array, apart: int, times: int) -> float:
         """How far a record moves the answers that takes part in the first step and so on."""
@@ -415,68 +407,6 @@ def _solved(coefficients: Array, values: Array) -> Array:
     bands = np.repeat(coefficients[:, None], len(values), axis=1)
     solved = linalg.solve_banded((len(bands) - 1, 0), bands, values, check_finite=False)
     return np.asarray(solved)
-
-
-def _exactly(value: float) -> Sensitivity:
-    return Sensitivity(float(value), float(value))
-
-
-def _between(least: float, most: float) -> Sensitivity:
-    return _exactly(most) if least >= most * (1 - _ROUNDING) else Sensitivity(least, most)
-
-
-def _of_set(gram: Array) -> Sensitivity:
-    """For one set of steps, with the signs of its gradients as good as they are found."""
-    most = math.sqrt(float(np.abs(gram).sum()))
-    signs = np.ones((3, len(gram)))
-    for place in range(1, len(gram)):
-        signs[1, place] = -1.0 if gram[place, :place] @ signs[1, :place] < 0 else 1.0
-    signs[2] = np.where(np.linalg.eigh(gram)[1][:, -1] < 0, -1.0, 1.0)
-    least = math.sqrt(max(0.0, float(np.einsum("si,ij,sj->s", signs, gram, signs).max())))
-    return _between(least, most)
-
-
-def _best_sets(values: Array, apart: int, times: int) -> Array:
-    """The largest sum over steps that one record can take part in, for values ≥ 0 on each row."""
-    steps = values.shape[-1]
-    best = np.zeros((*values.shape[:-1], steps + apart))
-    for _ in range(times):
-        best[..., :steps] = values + best[..., apart:]
-        best = np.maximum.accumulate(best[..., ::-1], axis=-1)[..., ::-1].copy()
-    return np.asarray(best[..., 0])
-
-
-def _listed_sets(steps: int, apart: int, times: int) -> int:
-    """How many sets of all but the last step there are to list."""
-    if apart == 1 and times >= steps:
-        return 1
-    return sum(
-        math.comb(max(steps - (size - 1) * (apart - 1), 0), size) for size in range(1, times)
-    )
-
-
-def _best_listed(sizes: Array, apart: int, times: int) -> Places:
-    """The steps of the record that moves the answers furthest, by all sets of them."""
-    steps = len(sizes)
-    if apart == 1 and times >= steps:  # more steps never move less
-        return np.arange(steps)
-    alone = np.diag(sizes)
-    best_value, best_set = -1.0, [0]
-    pending: list[tuple[list[int], float, Array]] = [([], 0.0, np.zeros(steps))]
-    while pending:
-        chosen, total, beside = pending.pop()
-        first = chosen[-1] + apart if chosen else 0
-        gains = alone[first:] + 2 * beside[first:]
-        if not gains.size:
-            continue
-        place = int(np.argmax(gains))
-        if total + gains[place] > best_value:
-            best_value, best_set = total + float(gains[place]), [*chosen, first + place]
-        if len(chosen) + 1 < times:
-            for step in range(first, steps - apart):
-                grown = total + float(gains[step - first])
-                pending.append(([*chosen, step], grown, beside + sizes[step]))
-    return np.array(best_set)
 
 
 def _optimised(steps: int, bands: int) -> tuple[float, ...]:
