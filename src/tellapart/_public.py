@@ -32,6 +32,12 @@ from tellapart.mechanisms.choice import (
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from tellapart.mechanisms.last_iterate import LastIterate
+from tellapart.mechanisms.matrix_factorisation import (
+    balls_in_bins,
+    cyclic_poisson,
+    matrix_mechanism,
+)
 from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.other_accountants import (
@@ -41,7 +47,8 @@ from tellapart.mechanisms.other_accountants import (
     renyi_divergence,
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon, matrix_mechanism
+from tellapart.mechanisms.strategies import Strategy
+from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "Gaussian",
     "InvalidArgument",
     "Laplace",
+    "LastIterate",
     "LimitReached",
     "MaxNoise",
     "Mechanism",
@@ -70,6 +78,7 @@ __all__ = [
     "ReportNoisyMax",
     "Sampling",
     "Staircase",
+    "Strategy",
     "TellapartError",
     "TradeoffCurve",
     "TrainingStopped",
@@ -78,9 +87,11 @@ __all__ = [
     "UniformNoise",
     "Unsupported",
     "attack",
+    "balls_in_bins",
     "central_limit",
     "compose",
     "concentrated",
+    "cyclic_poisson",
     "dominates",
     "dp_sgd",
     "dp_sgd_with_epsilon",

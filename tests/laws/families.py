@@ -6,6 +6,7 @@ cannot escape the laws.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,24 @@ def selections(draw: Any, kind: type, **options: Any) -> Any:
     return kind(epsilon, absent, absent + sensitivity * moves, sensitivity, monotone, **options)
 
 
+@st.composite
+def last_iterates(draw: Any) -> ta.LastIterate:
+    """Noisy gradient descent under conditions that are met, steps short and long."""
+    convexity = draw(st.floats(0.01, 10))
+    smoothness = convexity * draw(st.floats(1, 50))
+    size, steps = draw(st.sampled_from([1, 100, 10_000])), draw(st.sampled_from([1, 2, 10, 300]))
+    return ta.LastIterate(
+        draw(st.floats(0.05, 50)) / size * math.sqrt(steps),
+        steps,
+        step_size=draw(st.floats(0.001, 1.99)) / smoothness,
+        strong_convexity=convexity,
+        smoothness=smoothness,
+        gradient_sensitivity=draw(sizes),
+        batch_size=size,
+        data_size=size,
+    )
+
+
 MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
     ta.CustomMechanism: pmf_pairs().map(lambda pair: ta.CustomMechanism.from_pmfs(*pair)),
     ta.DiscreteGaussian: st.builds(
@@ -70,6 +89,7 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
     ta.Laplace: st.builds(
         ta.Laplace, st.one_of(st.floats(0.01, 50), st.just(1e8)), sizes, neighbours=neighbours
     ),
+    ta.LastIterate: last_iterates(),
     ta.PermuteAndFlip: selections(ta.PermuteAndFlip),
     ta.PlanarLaplace: st.builds(ta.PlanarLaplace, epsilons, st.floats(0, 5)),
     ta.Promise: st.builds(ta.Promise, epsilons, st.one_of(st.just(0.0), deltas)),

@@ -235,6 +235,18 @@ def promise(mechanism: Any) -> list[Pair]:
     return [(absent, absent[::-1])]
 
 
+def last_iterate(mechanism: Any) -> list[Pair]:
+    """Losses m·x²/2 + a·x, x followed step by step: two normal laws of one deviation."""
+    moved, variance = 0.0, 0.0
+    for _ in range(mechanism.steps):
+        shrink = 1 - mechanism.step_size * mechanism.strong_convexity
+        push = mechanism.step_size * mechanism.gradient_sensitivity / mechanism.data_size
+        moved = shrink * moved + push
+        variance = shrink**2 * variance + (mechanism.step_size * mechanism.sigma) ** 2
+    unit = math.sqrt(variance)
+    return [_shifted(lambda x: _normal_below(x / unit), moved, unit)]
+
+
 OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
     ta.CustomMechanism: custom,
     ta.DiscreteGaussian: discrete_gaussian,
@@ -242,6 +254,7 @@ OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
     ta.ExponentialMechanism: selection(_softmax),
     ta.Gaussian: gaussian,
     ta.Laplace: laplace,
+    ta.LastIterate: last_iterate,
     ta.PermuteAndFlip: selection(_permute_and_flip),
     ta.PlanarLaplace: planar_laplace,
     ta.Promise: promise,

@@ -78,6 +78,9 @@ PROMISES: dict[type, Callable[[Any], tuple[float, float]] | None] = {
     ta.ExponentialMechanism: lambda m: (m.epsilon, 0.0),
     ta.Gaussian: lambda m: _from_zcdp((m.sensitivity / m.sigma) ** 2 / 2),
     ta.Laplace: lambda m: (m.sensitivity / m.scale, 0.0),
+    ta.LastIterate: lambda m: _from_zcdp(
+        m.steps * (m.gradient_sensitivity / (m.data_size * m.sigma)) ** 2 / 2  # all iterates seen
+    ),
     ta.PermuteAndFlip: lambda m: (m.epsilon, 0.0),
     ta.PlanarLaplace: lambda m: (m.epsilon * m.distance, 0.0),
     ta.Promise: lambda m: (m.epsilon, m.delta),
@@ -115,6 +118,16 @@ MORE_LEAKY: dict[type, Callable[[float], Any]] = {
     ta.ExponentialMechanism: ta.ExponentialMechanism,
     ta.Gaussian: lambda e: ta.Gaussian(1 / e),
     ta.Laplace: ta.Laplace.with_epsilon,
+    ta.LastIterate: lambda e: ta.LastIterate(
+        1.0,
+        10,
+        step_size=0.1,
+        strong_convexity=1.0,
+        smoothness=2.0,
+        gradient_sensitivity=10 * e,
+        batch_size=10,
+        data_size=10,
+    ),
     ta.PermuteAndFlip: ta.PermuteAndFlip,
     ta.PlanarLaplace: ta.PlanarLaplace,
     ta.Promise: lambda e: ta.Promise(e, 0.01),

@@ -61,6 +61,29 @@ def gaussian(sigma, sensitivity):
     return mechanism, lambda: exact.GaussianShift(mp.mpf(sensitivity) / mp.mpf(sigma))
 
 
+def last_iterate(step_size, steps, convexity):
+    """As the record's moves and the noise add up, step by step."""
+    mechanism = ta.LastIterate(
+        0.5,
+        steps,
+        step_size=step_size,
+        strong_convexity=convexity,
+        smoothness=convexity,
+        gradient_sensitivity=1.0,
+        batch_size=4,
+        data_size=4,
+    )
+
+    def reference():
+        shrink = 1 - mp.mpf(step_size) * mp.mpf(convexity)
+        powers = [shrink**k for k in range(steps)]
+        return exact.GaussianShift(
+            mp.fsum(powers) / mp.sqrt(mp.fsum(power**2 for power in powers)) / 2
+        )
+
+    return mechanism, reference
+
+
 def truncated(scale, cutoff, sensitivity):
     mechanism = ta.TruncatedLaplace(scale, cutoff, sensitivity)
     unit = mp.mpf(scale)
@@ -266,6 +289,9 @@ CASES = {
     "noisy-max-two": noisy_max(2.0, [0.0, 100.0], [1.0, 99.0]),
     "noisy-max-tie": noisy_max(3.0, [1.0, 1.0, 1.0], [0.5, 1.5, 1.0]),
     "noisy-max-tiny": noisy_max(1e-8, *FIVE),
+    "last-iterate": last_iterate(0.25, 20, 1.0),
+    "last-iterate-flat": last_iterate(1e-9, 100, 1.0),
+    "last-iterate-one-step": last_iterate(0.5, 1, 2.0),
     "custom": custom([0.5, 0.25, 0.25, 0.0], [0.125, 0.125, 0.5, 0.25]),
     "custom-deep": custom([1e-300, 0.5, 0.5], [3e-150, 0.25, 0.75]),
 }

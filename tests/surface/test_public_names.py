@@ -18,14 +18,15 @@ from tellapart.audit.trainings import canaries
 NAMES = {
     "tellapart": """
         BadScores Bound CustomMechanism DiscreteGaussian DiscreteLaplace
-        ExponentialMechanism Gaussian InvalidArgument Laplace LimitReached MECHANISMS
-        MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order PermuteAndFlip
-        PlanarLaplace PrivacyRegion Promise RandomizedResponse ReportNoisyMax Sampling Staircase
-        TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
-        UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
+        ExponentialMechanism Gaussian InvalidArgument Laplace LastIterate LimitReached
+        MECHANISMS MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order
+        PermuteAndFlip PlanarLaplace PrivacyRegion Promise RandomizedResponse
+        ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
+        TrainingStopped TruncatedLaplace UnaryEncoding UniformNoise Unsupported attack
+        balls_in_bins central_limit compose concentrated cyclic_poisson dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi renyi_divergence
-        to_dp_accounting to_json worst_case
+        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi
+        renyi_divergence to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
         advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess

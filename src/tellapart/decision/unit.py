@@ -25,6 +25,7 @@ from tellapart.mechanisms.catalogue import (
 from tellapart.mechanisms.combine import Repeated, Sampled
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.last_iterate import LastIterate
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import SCHEME_NEIGHBOURS, dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours
@@ -41,6 +42,8 @@ def refuse_relation(neighbours: str, term: Term) -> None:
         of = f'dpsgd with scheme = "{_word(term.values)}"'
     elif isinstance(parse(KINDS[term.name].first_text), LocalMechanism):
         allowed, of = ("replace",), f"{term.name}, which each person runs on their own value"
+    elif KINDS[term.name].ways[0].make is LastIterate:
+        allowed, of = ("replace",), f"{term.name}, whose theorem replaces one record"
     if neighbours not in allowed:
         rule = f"be {' or '.join(f'{each!r}' for each in allowed)} for {of}".replace("'", '"')
         _checks.refuse("privacy.neighbours", rule, neighbours)

@@ -36,6 +36,7 @@ from tellapart.mechanisms.choice import (
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from tellapart.mechanisms.last_iterate import LastIterate
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
@@ -170,6 +171,7 @@ PARAMETERS: dict[str, Parameter] = {
             1,
             100_000,
             _WHOLE,
+            start=100,
             option="Expected records in a batch, for --epochs.",
         ),
         Parameter(
@@ -179,6 +181,7 @@ PARAMETERS: dict[str, Parameter] = {
             100_000_000,
             _WHOLE,
             _LARGER,
+            start=100,
             option="Records in the data, for --epochs.",
         ),
         Parameter(
@@ -233,6 +236,19 @@ PARAMETERS: dict[str, Parameter] = {
         ),
         Parameter("keep", "probability that a one stays", 0.01, 0.99, _EVEN),
         Parameter("flip", "probability that a zero flips", 0.01, 0.99, _EVEN, _LARGER),
+        Parameter(
+            "step_size",
+            "step size",
+            1e-4,
+            10,
+            private_side=_NEITHER,
+            symbol="η",
+            start=0.1,
+            ends=("short steps", "long steps"),
+        ),
+        Parameter("strong_convexity", "strong convexity", 1e-3, 10, private_side=_LARGER, start=1),
+        Parameter("smoothness", "smoothness", 0.01, 1_000, start=4),
+        Parameter("gradient_sensitivity", "gradient sensitivity", 0.01, 100, start=2),
         Parameter("distance", "distance of two places", 0.01, 100, start=1),
         Parameter("sampled", "subsampling rate", 1e-6, 1),
         Parameter("repeated", "number of compositions", 1, 100_000, _WHOLE),
@@ -482,6 +498,26 @@ KINDS: dict[str, Kind] = {
             title="Report noisy max",
         ),
         Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
+        Kind(
+            "last-iterate",
+            (
+                Way(
+                    LastIterate,
+                    (
+                        "sigma",
+                        "steps",
+                        "step_size",
+                        "strong_convexity",
+                        "smoothness",
+                        "gradient_sensitivity",
+                        "batch_size",
+                        "data_size",
+                    ),
+                ),
+            ),
+            "sigma=0.1,steps=100,step_size=0.1,strong_convexity=1,smoothness=4,"
+            "gradient_sensitivity=2,batch_size=100,data_size=100",
+        ),
         Kind(
             "dpsgd",
             (

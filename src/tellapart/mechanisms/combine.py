@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from tellapart import _checks, deadline
 from tellapart._numeric.text import short
@@ -86,12 +86,13 @@ class Combined(EpsilonAtDelta):
 
     def _sides(self, delta: float, gap: float, order: Order | None) -> Bracket:
         steps = self.steps()
-        if not any(_is_enclosed(step) for step, _ in steps):
+        enclosed = [inner for step, _ in steps if (inner := enclosed_in(step))]
+        if not enclosed:
             return _bracketed(*_privacy_losses(steps), delta, gap, order)
         # Steps that are known from both sides are asked for finer and finer ones.
         count = sum(times for _, times in steps)
         fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count, delta)
-        apart = not all(step.closes for step, _ in steps if isinstance(step, Enclosed))
+        apart = not all(step.closes for step in enclosed)
         for _ in range(_ROUNDS):
             deadline.check()
             stronger, weaker = (
@@ -133,17 +134,21 @@ Asked = tuple[Fineness, Bound]
 class Enclosed(EpsilonAtDelta):
     """A step that has no formula, but curves on both sides, as close as one likes if it closes."""
 
-    closes: ClassVar[bool] = True
+    @property
+    def closes(self) -> bool:
+        """Whether the two sides meet where they are worked out finely enough."""
+        return True
 
     @abstractmethod
     def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
         """The curve of h0 = record absent on this side of the truth."""
 
 
-def _is_enclosed(step: Mechanism) -> bool:
+def enclosed_in(step: Mechanism) -> Enclosed | None:
+    """The step, beneath samples of it, if it is known from both sides."""
     while isinstance(step, Sampled):
         step = step.base
-    return isinstance(step, Enclosed)
+    return step if isinstance(step, Enclosed) else None
 
 
 def _one_side(
@@ -296,7 +301,16 @@ def _sampled_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:
     """The steps that see a sample, beneath samples of their own."""
     while isinstance(mechanism, Sampled):
         mechanism = mechanism.base
-    return tuple(step for step, _ in parts_of(mechanism))
+    return tuple(_unrolled(mechanism))
+
+
+def _unrolled(mechanism: Mechanism) -> Iterable[Mechanism]:
+    """What is repeated or follows one another; a training stays one, whatever its steps are."""
+    if isinstance(mechanism, Repeated):
+        return _unrolled(mechanism.base)
+    if isinstance(mechanism, Sequence):
+        return [step for part in mechanism.parts for step in _unrolled(part)]
+    return [mechanism]
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
 from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
-from tellapart.mechanisms.combine import Combined, Enclosed, Sampled, parts_of
+from tellapart.mechanisms.combine import Combined, Sampled, enclosed_in, parts_of
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -120,8 +120,8 @@ def attacked(subject: Subject, delta: float) -> TradeoffCurve | None:
     """
     if not isinstance(subject, Mechanism):
         return None
-    steps = (step for step, _ in parts_of(subject))
-    if all(step.closes for step in steps if isinstance(step, Enclosed)):
+    enclosed = (enclosed_in(step) for step, _ in parts_of(subject))
+    if all(step.closes for step in enclosed if step):
         return None
     try:
         bracket = subject.bracket(delta if 0 < delta < 1 else _NEAR)

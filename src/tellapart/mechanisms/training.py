@@ -1,26 +1,21 @@
-"""DP-SGD and DP-FTRL (matrix mechanism): private training as trees of mechanisms."""
+"""DP-SGD: private training as trees of mechanisms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.text import short
-from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.composition.compose import PrivacyLoss, privacy_loss_of
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
-from tellapart.mechanisms.combine import Asked, Ready, Repeated, Step
+from tellapart.mechanisms.combine import Repeated, Step
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
@@ -260,78 +255,3 @@ def _log_unseen(step: Step) -> float:
     mechanism = step[0]
     rate = getattr(mechanism, "rate", getattr(mechanism, "used", 1.0))
     return step[1] * math.log1p(-rate) if rate < 1 else -math.inf
-
-
-@dataclass(frozen=True, repr=False)
-class MatrixMechanism(Ready):
-    """A whole training whose rounds share noise: it leaks as one Gaussian answer does."""
-
-    base: Gaussian
-
-    def __post_init__(self) -> None:
-        self._set(neighbours=self.base.neighbours)
-
-    def __repr__(self) -> str:
-        return f"MatrixMechanism({self.base!r})"
-
-    @property
-    def sensitivity(self) -> float:
-        """How far one record moves all answers together."""
-        return self.base.sensitivity
-
-    @property
-    def sigma(self) -> float:
-        """The deviation of the noise."""
-        return self.base.sigma
-
-    def steps(self) -> tuple[Step, ...]:
-        return ((self, 1),)
-
-    def privacy_loss(self, asked: Asked | None = None) -> tuple[PrivacyLoss, Bound]:
-        """The training, for a composition with others."""
-        return privacy_loss_of(self._present_test())
-
-    def _present_test(self) -> TradeoffCurve:
-        return self.base._present_test()
-
-    def _grouped(self, size: int) -> Mechanism:
-        grown = Gaussian(self.sigma, size * self.sensitivity, neighbours=self.neighbours)
-        return MatrixMechanism(grown)
-
-    def _unsampled(self, scheme: Sampling) -> str:
-        # One sample for all rounds is another mechanism than one for each, and bounds it in no way.
-        return (
-            "matrix_mechanism is a whole training with correlated noise, which sampling each "
-            "round does not amplify as it does independent noise: leave .sampled out, or use "
-            "ta.dp_sgd for independent noise on samples"
-        )
-
-
-def matrix_mechanism(
-    strategy: ArrayLike, sigma: float, participations: Iterable[Sequence[int]]
-) -> MatrixMechanism:
-    """Training with correlated noise (DP-FTRL, matrix factorisation), all outputs seen.
-
-    Noise of deviation ``sigma`` is added to ``strategy`` times the gradients, each clipped to
-    norm 1; one record takes part in the rounds of one of the ``participations``. It leaks as much
-    as one Gaussian answer whose sensitivity is the largest of ``√(Σ |CᵀC|_ij)`` over the rounds
-    of a participation, whatever the directions of its gradients. Who takes part must not be drawn
-    at random in the hope of amplification: ``.sampled`` is refused.
-
-    >>> matrix_mechanism(np.eye(4), sigma=2.0, participations=[[0, 2], [1, 3]]).sensitivity
-    1.4142135623730951
-    """
-    matrix = _checks.reals("be a matrix of numbers", strategy=strategy)
-    if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
-        _checks.refuse("strategy", "be a matrix of finite numbers", strategy)
-    gram = np.abs(matrix.T @ matrix)
-    largest = 0.0
-    listed = list(participations) if isinstance(participations, Iterable) else []
-    if not listed:
-        _checks.refuse("participations", "list the rounds of at least one record", participations)
-    for rounds in listed:
-        chosen = [_checks.whole(0, matrix.shape[1] - 1, participations=number) for number in rounds]
-        if len(set(chosen)) != len(chosen):
-            _checks.refuse("participations", "name each round of a record once", rounds)
-        largest = max(largest, float(np.sqrt(gram[np.ix_(chosen, chosen)].sum())))
-    return MatrixMechanism(Gaussian(sigma, largest))

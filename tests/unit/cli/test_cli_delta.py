@@ -38,6 +38,7 @@ MADE = {
     "dpsgd": ["--noise-multiplier 1 --sampling-rate 0.01 --steps 100"],
 }
 TOLD = [
+    KINDS["last-iterate"].first_text,
     "uniform:width=5",
     "truncated-laplace:scale=1,cutoff=9",
     "gaussian:sigma=9,repeated=20",
@@ -47,7 +48,12 @@ TOLD = [
 ]
 CASES = [*(f"{name} {more}".strip() for name, every in MADE.items() for more in every), *TOLD]
 # What is left open is chosen; uniform noise has one ε only, 0 or none.
-OPEN = {name: "" for name in KINDS if name != "uniform"} | {
+DESCENT = (
+    "steps=100,step_size=0.1,strong_convexity=1,smoothness=4,gradient_sensitivity=2,"
+    "batch_size=100,data_size=100"
+)
+OPEN = {name: "" for name in KINDS if name not in ("uniform", "last-iterate")} | {
+    f"last-iterate:{DESCENT}": "",
     "dpsgd": "--sampling-rate 0.01 --steps 100",
     "gaussian:repeated=20": "",
     "gaussian:delta=1e-6": "--parameter epsilon",

@@ -20,7 +20,7 @@ from tellapart.decision.record import (
 from tellapart.decision.solving import AROUND
 from tellapart.decision.unit import described
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
-from tellapart.mechanisms.catalogue import WORD_PARAMETERS
+from tellapart.mechanisms.catalogue import KINDS, WORD_PARAMETERS
 
 FIRST = replace(decision.parse(decision.template()), utility=None, alternatives=())
 TODAY = datetime.date(2026, 11, 17)
@@ -164,7 +164,10 @@ def test_alternatives_are_held_to_the_same_limits():
 SHUFFLED = "dpsgd:sampling_rate=0.1,steps=10,scheme=shuffled"
 
 
-@pytest.mark.parametrize("other", ["randomized-response", SHUFFLED])
+LAST = KINDS["last-iterate"].first_text
+
+
+@pytest.mark.parametrize("other", ["randomized-response", SHUFFLED, LAST])
 def test_an_alternative_under_another_relation_has_no_answer(other):
     (answer,) = replace(FIRST, alternatives=(Alternative(other, "noisier"),)).answer().alternatives
     assert answer.kept is None

@@ -316,6 +316,7 @@ def test_a_training_with_correlated_noise_is_not_sampled(take):
     """One sample for all rounds would be no bound on a sample for each."""
     message = (
         r"^matrix_mechanism is a whole training with correlated noise, .*: leave \.sampled out, "
+        r"write ta\.cyclic_poisson\(strategy, \.\.\.\) for a banded strategy on samples, "
         r"or use ta\.dp_sgd for independent noise on samples$"
     )
     with pytest.raises(ta.Unsupported, match=message):

@@ -20,6 +20,17 @@ EXAMPLES = {
     "ExponentialMechanism": lambda **o: ta.ExponentialMechanism(1, [0, 1, 2], [1, 1, 1], **o),
     "Gaussian": lambda **o: ta.Gaussian(2, 3, **o),
     "Laplace": lambda **o: ta.Laplace(2, 3, **o),
+    "LastIterate": lambda **o: ta.LastIterate(
+        0.1,
+        9,
+        step_size=0.1,
+        strong_convexity=1,
+        smoothness=4,
+        gradient_sensitivity=2,
+        batch_size=100,
+        data_size=100,
+        **o,
+    ),
     "PermuteAndFlip": lambda **o: ta.PermuteAndFlip(1, [0, 1, 2], [1, 1, 1], **o),
     "PlanarLaplace": lambda **o: ta.PlanarLaplace(1, 2, **o),
     "Promise": lambda **o: ta.Promise(1, 0.1, **o),
@@ -31,7 +42,11 @@ EXAMPLES = {
     "UniformNoise": lambda **o: ta.UniformNoise(5, 0.1, 2, **o),
 }
 CHOOSING = {"ExponentialMechanism", "PermuteAndFlip", "ReportNoisyMax"}
-ON_ONES_OWN_VALUE = {"PlanarLaplace", "RandomizedResponse", "UnaryEncoding"}
+# Mechanisms whose neighbours replace a record, and what is said to others.
+REPLACED = dict.fromkeys(["PlanarLaplace", "RandomizedResponse", "UnaryEncoding"], LOCAL) | {
+    "LastIterate": "neighbours must be Neighbours.REPLACE for a last iterate: the theorem replaces "
+    "one record, got "
+}
 
 
 @pytest.fixture(params=EXAMPLES)
@@ -65,6 +80,8 @@ SHOWN = {
     "present=[1.0, 1.0, 1.0])",
     "Gaussian": "Gaussian(sigma=2.0, sensitivity=3.0)",
     "Laplace": "Laplace(scale=2.0, sensitivity=3.0)",
+    "LastIterate": "LastIterate(sigma=0.1, steps=9, step_size=0.1, strong_convexity=1.0, "
+    "smoothness=4.0, gradient_sensitivity=2.0, batch_size=100, data_size=100)",
     "PermuteAndFlip": "PermuteAndFlip(epsilon=1.0, absent=[0.0, 1.0, 2.0], "
     "present=[1.0, 1.0, 1.0])",
     "PlanarLaplace": "PlanarLaplace(epsilon=1.0, distance=2.0)",
@@ -88,7 +105,7 @@ def test_a_mechanism_shows_its_parameters(name):
 def test_neighbours_are_shown_last_and_only_where_unusual(name):
     shown = repr(EXAMPLES[name](neighbours=ta.Neighbours.REPLACE))
     unusual = ", neighbours=Neighbours.REPLACE)"
-    end = ")" if name in ON_ONES_OWN_VALUE else unusual
+    end = ")" if name in REPLACED else unusual
     assert shown == SHOWN[name].removesuffix(")") + end
 
 
@@ -123,9 +140,9 @@ def test_neighbours_are_checked(make, bad):
 def test_neighbours_of_ones_own_value_replace_it(name):
     make = EXAMPLES[name]
     assert make(neighbours=ta.Neighbours.REPLACE).neighbours is ta.Neighbours.REPLACE
-    if name in ON_ONES_OWN_VALUE:
+    if name in REPLACED:
         assert make().neighbours is ta.Neighbours.REPLACE
-        message = LOCAL + "<Neighbours.ADD_REMOVE: 'add or remove one record (unbounded)'>"
+        message = REPLACED[name] + "<Neighbours.ADD_REMOVE: 'add or remove one record (unbounded)'>"
         with pytest.raises(ta.InvalidArgument, match=f"^{re.escape(message)}\\Z"):
             make(neighbours=ta.Neighbours.ADD_REMOVE)
     else:

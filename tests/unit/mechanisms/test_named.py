@@ -12,6 +12,17 @@ from tellapart import choose, risk
 from tellapart.mechanisms.catalogue import KINDS, labelled, named_family, parse, terms
 from tellapart.mechanisms.subject import sampling_assumption
 
+LAST = ta.LastIterate(
+    0.1,
+    100,
+    step_size=0.1,
+    strong_convexity=1,
+    smoothness=4,
+    gradient_sensitivity=2,
+    batch_size=100,
+    data_size=100,
+)
+
 
 @pytest.mark.parametrize(
     ("text", "made"),
@@ -35,6 +46,7 @@ from tellapart.mechanisms.subject import sampling_assumption
         ("planar-laplace:epsilon=1,distance=2", ta.PlanarLaplace(1, 2)),
         ("truncated-laplace:epsilon=1,delta=1e-5", ta.TruncatedLaplace.with_epsilon(1, 1e-5)),
         ("staircase:epsilon=1,fraction=0.2", ta.Staircase(1, fraction=0.2)),
+        (KINDS["last-iterate"].first_text, LAST),
         ("discrete-gaussian:sigma=2,sensitivity=3", ta.DiscreteGaussian(2, 3)),
         ("any:epsilon=1,delta=1e-5", ta.guarantee(1, 1e-5)),
         ("any:mu=0.5", ta.guarantee(mu=0.5)),
@@ -198,8 +210,11 @@ def test_a_family_must_leave_one_parameter_open():
 
 
 WITH_DELTA = {"any", "gaussian", "gaussian-classic", "truncated-laplace"}
+OF_SEVERAL = {"gaussian-classic", "truncated-laplace", "dpsgd", "last-iterate"}
 FAMILIES = [f"{name}:delta=1e-5" for name in sorted(WITH_DELTA)] + [
-    name for name in KINDS if name not in {"gaussian-classic", "truncated-laplace", "dpsgd"}
+    "last-iterate:steps=100,step_size=0.1,strong_convexity=1,smoothness=4,gradient_sensitivity=2,"
+    "batch_size=100,data_size=100",
+    *(name for name in KINDS if name not in OF_SEVERAL),
 ]
 
 
