@@ -149,13 +149,14 @@ def explained(
     delta: float | None = None,
 ) -> list[str]:
     """The binding constraint first, then the rounding, the scope and how sure it is."""
-    low = family.grows_private
     binding = "none; the mechanism is not defined beyond this value"
     said = [
         f"Binding constraint: {binding if choice.binding is None else choice.binding}.",
-        f"Rounded conservatively: {'up' if low else 'down'} from {short(choice.parameter, 10)}.",
         f"{choice.scope[0].upper()}{choice.scope[1:]}.",
     ]
+    if short(choice.parameter, 10) != short(choice.short, 10):
+        way = "up" if family.grows_private else "down"
+        said.insert(1, f"Rounded conservatively: {way} from {short(choice.parameter, 10)}.")
     if doubt:
         said.append(f"Accurate to about nine digits, but not certified: {doubt}.")
     elif isinstance(choice.subject, Combined):
