@@ -115,9 +115,9 @@ class ContourLine:
     def _end(self) -> float:
         """Where the integrand is dead, for good."""
         pole = min(abs(self.c), abs(self.c - 1))
-        y = np.geomspace(2, 2**31, 61) / self.spread
-        for start in range(0, y.size, 6):
-            some = y[start : start + 6]
+        y = np.outer(2.0 ** np.arange(1, 32), [1, math.sqrt(2)]).ravel()[:61] / self.spread
+        for start in range(0, y.size, 12):
+            some = y[start : start + 12]
             size = self._law.decay(self.c, some) - np.log1p(some / pole)
             dead = np.flatnonzero(size < -_DIGITS - 2)
             if dead.size:

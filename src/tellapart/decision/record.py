@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
@@ -254,6 +255,10 @@ class Decision:
         from tellapart.decision.solving import answer
 
         return answer(self, certify, folder)
+
+    def evidence_paths(self, folder: str | PathLike[str]) -> tuple[Path, ...]:
+        """Where the files of evidence are, beside the decision file in this folder."""
+        return tuple(Path(folder, entry.file) for entry in self.evidence)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tellapart._numeric.text import fixed, short
-from tellapart.choose.calibrate import Choice
+from tellapart.choose.calibrate import Choice, beside
 from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.choose.named_limits import (
     Setting,
@@ -178,7 +179,7 @@ class Answer:
         """The limit that the next less private value breaks; None where none does."""
         return next((limit for limit in self.limits if limit.binding), None)
 
-    @property
+    @cached_property
     def curve(self) -> TradeoffCurve:
         """What is left to an attacker on one unit of privacy."""
         return curve_of(self.subject)
@@ -516,7 +517,7 @@ def _limits(
         alone: float | None = choice.short
         if len(limits) > 1 and not binding:
             try:
-                only, _ = chosen(family, [asked], certify=False)
+                only = beside(family.make, [asked], choice, family.whole)
             except NotCertified as doubtful:
                 raise _unsolved(decision, family, doubtful) from doubtful
             alone = None if unbound(only) else only.short

@@ -129,6 +129,7 @@ def of_decision(
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
         answer=least,
+        sources=decision.evidence_paths(folder),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from tellapart._numeric.text import as_json, short
@@ -138,7 +139,7 @@ class DecisionDocument:
 
     ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
     Risks, ε and error are those of what is in use; of the least noise, where nothing is known to
-    be ``in_use``.
+    be ``in_use``. No page is written in the place of its ``sources``.
 
     >>> from tellapart import decision, report
     >>> document = report.of_decision(decision.parse(decision.template()))
@@ -189,12 +190,13 @@ class DecisionDocument:
     toml: str
     made: Made
     answer: Answer = field(repr=False, compare=False)
+    sources: tuple[Path, ...] = field(default=(), repr=False, compare=False)
 
     def data(self) -> dict[str, Any]:
         """The document as JSON can hold it, with the whole answer."""
         held = {
             part.name: as_json(getattr(self, part.name))
             for part in fields(self)
-            if part.name != "answer"
+            if part.name not in ("answer", "sources")
         }
         return {**held, "answer": as_json(self.answer.data())}

@@ -210,6 +210,20 @@ def test_a_real_report_is_read_as_evidence(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["audit.html", "linked.html"])
+def test_no_page_takes_the_place_of_the_evidence_that_it_is_made_from(tmp_path, name):
+    record = audited(tmp_path, curves={})
+    if name == "linked.html":
+        (tmp_path / "linked.json").hardlink_to(tmp_path / "audit.json")
+    (tmp_path / name).write_text("the page of the audit", encoding="utf-8")
+    held = (tmp_path / "audit.json").read_bytes()
+    document = report.of_decision(record, folder=tmp_path)
+    with pytest.raises(ta.InvalidArgument, match=r"^path must leave .*audit\.json as it is"):
+        report.write(document, tmp_path / name)
+    assert (tmp_path / "audit.json").read_bytes() == held
+    assert report.write(document, tmp_path / "decision.html")[1].exists()
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -218,26 +219,37 @@ class SmoothLoss(LossLaw):
         fixed, variation = (x / scale for x in self.rough(c, float(logs.max())))
         order = np.argsort(loss)
         away, weight = (loss - weight @ loss)[order], weight[order]
-        y, worst = np.atleast_1d(np.asarray(y, dtype=float)), np.zeros(np.size(y))
-        for _ in range(80):
-            falls = np.minimum(fixed + variation / y, 1.0)
-            apart = _near_pairs(away, weight, np.pi / (2 * y))
-            spread = np.sqrt(np.maximum(1 - 0.9 * 2 / np.pi**2 * y**2 * apart, 0.0))
-            worst = np.maximum(worst, np.minimum(falls, spread))
-            if np.all(falls <= worst):  # what follows is smaller still
-                break
-            y = 2 * y
-        return np.log(np.maximum(worst, falls))
+        sums = np.zeros((3, weight.size + 1))
+        sums[:, 1:] = np.cumsum(weight * away ** np.arange(3)[:, None], axis=1)
+        known: dict[float, tuple[float, float]] = {}
+
+        def bounds(at: float) -> tuple[float, float]:
+            if at not in known:  # the double of one y is often another
+                falls = min(fixed + variation / at, 1.0)
+                apart = _near_pairs(away, weight, sums, math.pi / (2 * at))
+                spread = math.sqrt(max(1 - 0.9 * 2 / math.pi**2 * at**2 * apart, 0.0))
+                known[at] = falls, min(falls, spread)
+            return known[at]
+
+        with np.errstate(divide="ignore"):
+            return np.log([_worst_beyond(bounds, float(at)) for at in np.ravel(y)])
 
 
-def _near_pairs(sorted_losses: Array, weight: Array, apart: Array) -> Array:
-    """E[Δ²; |Δ| ≤ apart] for the difference Δ of two of these losses."""
-    sums = np.zeros((3, weight.size + 1))
-    sums[:, 1:] = np.cumsum(weight * sorted_losses ** np.arange(3)[:, None], axis=1)
-    squares = np.zeros(apart.shape)
-    for k, width in enumerate(apart):
-        first = np.searchsorted(sorted_losses, sorted_losses - width)
-        mass, mean, square = sums[:, :-1] - sums[:, first]
-        terms = sorted_losses**2 * mass - 2 * sorted_losses * mean + square
-        squares[k] = 2 * (weight * np.maximum(terms, 0.0)).sum()
-    return squares
+def _worst_beyond(bounds: Callable[[float], tuple[float, float]], y: float) -> float:
+    """The largest bound from y on, where one that never rises shows when all others are smaller."""
+    worst = 0.0
+    for _ in range(80):
+        falls, bound = bounds(y)
+        worst = max(worst, bound)
+        if falls <= worst:  # what follows is smaller still
+            return worst
+        y = 2 * y
+    return max(worst, falls)
+
+
+def _near_pairs(sorted_losses: Array, weight: Array, sums: Array, width: float) -> float:
+    """E[Δ²; |Δ| ≤ width] for the difference Δ of two of these losses, by sums of their powers."""
+    first = np.searchsorted(sorted_losses, sorted_losses - width)
+    mass, mean, square = sums[:, :-1] - sums[:, first]
+    terms = sorted_losses**2 * mass - 2 * sorted_losses * mean + square
+    return 2 * float((weight * np.maximum(terms, 0.0)).sum())
