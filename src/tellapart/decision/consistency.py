@@ -47,8 +47,13 @@ class Question:
     advice: str
     blocks: bool = False
 
+    @property
+    def asked(self) -> str:
+        """What was seen, and the question; not what to do about it."""
+        return f"{self.seen}. {self.question}"
+
     def __str__(self) -> str:
-        return f"{self.key}: {self.seen}. {self.question} {self.advice}"
+        return f"{self.key}: {self.asked} {self.advice}"
 
 
 def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:

@@ -286,7 +286,8 @@ class Check:
     """Whether a decision still stands: ``kept`` is None where nobody can say.
 
     ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
-    ``undecided`` what keeps it from being judged, ``questions`` that are open among it.
+    ``undecided`` what keeps it from being judged, ``questions`` that are open among it; ``limits``
+    are those that are broken.
     """
 
     kept: bool | None
@@ -294,6 +295,7 @@ class Check:
     broken: tuple[str, ...]
     undecided: tuple[str, ...]
     questions: tuple[Question, ...] = ()
+    limits: tuple[LimitAnswer, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:

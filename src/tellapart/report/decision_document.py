@@ -35,7 +35,7 @@ from tellapart.report.decision_model import (
 )
 from tellapart.report.meaning import assumptions, beside_baseline, certified
 from tellapart.report.model import Made
-from tellapart.risk.catalogue import FPR, PRIOR, Reading
+from tellapart.risk.catalogue import FPR, MEMBERSHIP, PRIOR, Reading
 from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
 
 # As many published deployments as a reader compares.
@@ -97,7 +97,7 @@ def of_decision(
         unit=privacy.unit,
         neighbours=privacy.relation.value,
         records=_records(privacy.group),
-        harms=tuple(dict.fromkeys(limit.measure.harm for limit in decision.limits)),
+        harms=tuple(_harms(decision)),
         limits=tuple(_limit(known, limit) for limit in known.limits),
         picture=_picture(known),
         noise=_mechanism(known, but=("sensitivity",)),
@@ -144,12 +144,37 @@ def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
         clash = [
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
-    # Open questions are told in full; that nothing is configured is no alert.
+    # What to do about a question stands with the others; that nothing is configured is no alert.
     doubts = check.undecided[: len(check.undecided) - len(check.questions)]
     if answer.decision.mechanism.configured is None:
         doubts = ()
-    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*check.broken, *doubts))
-    return (*reasons, *clash, *(f"Open question: {each}" for each in check.questions))
+    late, others = int(check.overdue), int(check.overdue) + len(check.limits)
+    places = [limit.place for limit in check.limits]
+    broken = (_broken(answer, limit) for limit in answer.limits if limit.place in places)
+    wrong = (*check.broken[:late], *broken, *check.broken[others:])
+    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*wrong, *doubts))
+    return (*reasons, *clash, *(f"Open question: {each.asked}" for each in check.questions))
+
+
+def _broken(answer: Answer, limit: LimitAnswer) -> str:
+    """A limit that what is in use breaks, as a count of people where it is one."""
+    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
+    if count is None:
+        reached = limit.reading.columns[1].removeprefix("≈ ")
+        return f"{limit.attacker}: {limit.words} is broken, {reached} with {answer.asks}"
+    most = count.accepted(limit.asked.bound, limit.asked.least)
+    sides = ("at least", "only") if limit.asked.least else ("at most", "up to")
+    return (
+        f"the limit on {limit.attacker} is broken: {sides[1]} {count.with_output:,} of "
+        f"{count.out_of:,} with the release, where {sides[0]} {most:,} are accepted"
+    )
+
+
+def _harms(decision: decisions.Decision) -> Iterator[str]:
+    """What somebody could find out; of whom is in the data, what that says of the person."""
+    for harm in dict.fromkeys(limit.measure.harm for limit in decision.limits):
+        of_members = harm == MEMBERSHIP and decision.release.member
+        yield f"{harm}: {decision.release.member.rstrip('.')}" if of_members else harm
 
 
 def _day(day: datetime.date) -> str:

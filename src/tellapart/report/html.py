@@ -37,6 +37,8 @@ from tellapart.risk.sentences import in_full
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
+# More alerts, or limits, than these do not fit on the first page of a decision; all of them follow.
+_MOST = 4
 # What no page may hold, or what turns the order of letters round.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
@@ -74,17 +76,26 @@ def decision_page(document: DecisionDocument) -> str:
         document=document,
         panels=panels,
         by_attacker=_by_attacker(document),
+        most=_MOST,
+        most_limits=_most_limits(document),
         registry=REGISTRY,
     )
 
 
 def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitRow]]]:
-    """Each attacker with the limits on them."""
+    """Each attacker with the limits on them: as many as a page has room for, the binding first."""
+    first = sorted(document.limits, key=lambda row: not row.binding)[: _most_limits(document)]
+    shown = [row for row in document.limits if row in first]
     rows = {
-        part.name: (part.knows, [row for row in document.limits if row.attacker == part.name])
+        part.name: (part.knows, [row for row in shown if row.attacker == part.name])
         for part in document.attackers
     }
     return [(name, knows, limits) for name, (knows, limits) in rows.items() if limits]
+
+
+def _most_limits(document: DecisionDocument) -> int:
+    """Alerts take the place of a limit."""
+    return _MOST - bool(document.alerts)
 
 
 def _seen(array: IconArray) -> IconArray:

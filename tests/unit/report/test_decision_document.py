@@ -39,7 +39,7 @@ def first():
 
 def first_page(text):
     """What is printed before the first break."""
-    start = text.index('<section class="first">')
+    start = text.index('<section class="first')
     return Page(text[start : text.index("</section>", start) + len("</section>")]).text
 
 
@@ -87,9 +87,14 @@ def test_no_word_of_the_trade_is_left_unexplained(case):
 @pytest.mark.parametrize("case", CASES)
 def test_what_it_means_to_be_in_the_data_is_said(case):
     told = document(case)
-    meant = told.answer.decision.release.member
-    assert f"A person in the data is {meant}." in first_page(report.page(told))
-    assert "A person in the data is" not in report.page(replace(told, member=""))
+    meant, words = told.answer.decision.release.member, first_page(report.page(told))
+    said = ": " if case != "census" else "A person in the data is "  # where that is no secret
+    assert f"{said}{meant}." in words
+    assert words.count(meant) == 1
+    silent = replace(
+        told.answer.decision, release=replace(told.answer.decision.release, member=None)
+    )
+    assert meant not in report.page(report.of_decision(silent))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -272,14 +277,38 @@ def test_questions_that_block_are_alerts_with_their_text():
     privacy = replace(FIRST.privacy, unit="one patient, all visits", records_per_unit=None)
     told = report.of_decision(replace(FIRST, privacy=privacy))
     (alert,) = told.alerts
-    assert alert.startswith("Open question: privacy.records_per_unit: the unit is 'one patient, ")
-    assert alert.removeprefix("Open question: ") in told.questions
+    assert alert.startswith("Open question: the unit is 'one patient, ")
+    asked = alert.removeprefix("Open question: ")
+    assert any(f": {asked} " in question for question in told.questions)  # and what to do about it
     words = first_page(report.page(told))
     assert alert in words
     assert "only if the open questions above are answered as assumed" in words
     other = [question for question in first().questions if question.startswith("mechanism.name")]
     assert len(other) == 1  # asked, and blocks nothing
     assert first().alerts == ()
+
+
+def test_alerts_and_limits_that_the_first_page_has_no_room_for_follow_on_the_next():
+    many = tuple(
+        decision.record.Attacker(f"attacker {k}", "a list", {"prior": 5e-3, "fpr": 1e-3})
+        for k in range(6)
+    )
+    limits = tuple(
+        decision.record.RiskLimit(each.name, "ppv", at_most=0.02 + k / 100, reason=f"reason {k}")
+        for k, each in enumerate(many)
+    )
+    told = report.of_decision(replace(FIRST, attackers=many, limits=limits))
+    assert len(told.alerts) == 6  # every prior lies below the base rate
+    page = report.page(told)
+    words, whole = first_page(page), Page(page).text
+    binding = next(row for row in told.limits if row.binding)
+    assert binding.reason in words
+    assert sum(row.reason in words for row in told.limits) == 3
+    assert "3 more of the limits: below" in words
+    assert [alert in words for alert in told.alerts] == [True] * 4 + [False] * 2
+    assert "2 more, below: “What speaks against it, or is open”" in words
+    assert all(alert in whole for alert in told.alerts)
+    assert all(row.reason in whole for row in told.limits)
 
 
 def test_of_an_answer_whose_evidence_was_not_read_it_is_read(tmp_path):
