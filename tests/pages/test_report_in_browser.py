@@ -56,7 +56,7 @@ def _crowded(record):
     )
 
 
-# What a sheet of A4, and one of US Letter, have room for between the margins of @page, in pixels of CSS.
+# What sheets of A4 and US Letter have room for between the margins of @page, in pixels of CSS.
 ACROSS, DOWN = round((210 - 30) / 25.4 * 96), round((297 - 34) / 25.4 * 96)
 LETTER = round((215.9 - 30) / 25.4 * 96), round((279.4 - 34) / 25.4 * 96)
 WIDER = """() => [...document.querySelectorAll('body *')]

@@ -172,7 +172,8 @@ def _text(
     terminal.line(console, f"Binding constraint: {bound}.")
     said = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
     error = "" if answer.error is None else f"{str(answer.error).capitalize()}."
-    for sentence in (*said[1:], answer.sampling, error):
+    scope = f"{answer.scope[0].upper()}{answer.scope[1:]}."
+    for sentence in (said[1], scope, *said[3:], answer.sampling, error):
         if sentence:
             terminal.line(console, sentence)
     console.print()
@@ -238,6 +239,11 @@ def _title(answer: Answer) -> str:
 def _protected(answer: Answer) -> str:
     privacy = answer.decision.privacy
     number = privacy.group
+    if answer.correlation:
+        return (
+            f"Unit of privacy: {privacy.unit}. The records of one person are {answer.correlation} "
+            "(Pufferfish privacy: an attacker knows this model)."
+        )
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
     return f"Unit of privacy: {privacy.unit}, {records}; neighbours: {privacy.relation.value}."
 

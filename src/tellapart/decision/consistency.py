@@ -80,7 +80,15 @@ def _unit(decision: Decision) -> Iterator[Question]:
         "Write records_per_unit as the cap that the code enforces: group privacy is then counted. "
         "Or sample whole units, and take one unit for a record."
     )
-    if records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
+    if decision.correlation is not None and _SEVERAL.search(unit):
+        yield Question(
+            "privacy.unit",
+            f"the unit is {unit!r}, and [correlation] is about values of one record",
+            "Is one record protected, or everything that a person has?",
+            "Write one record, such as one visit; or leave [correlation] out, and write "
+            "records_per_unit.",
+        )
+    elif records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
         yield Question(
             "privacy.records_per_unit",
             f"the unit is {unit!r}, and neighbouring data sets differ in one record",
@@ -185,7 +193,7 @@ def _alternatives(decision: Decision) -> Iterator[Question]:
 
 def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> bool:
     """Whether records are replaced and nobody said how far that moves the answer."""
-    takes = "sensitivity" in KINDS[name].parameters
+    takes = "sensitivity" in KINDS[name].parameters and decision.correlation is None
     return decision.privacy.neighbours == "replace" and takes and "sensitivity" not in given
 
 

@@ -15,6 +15,7 @@ from tellapart import _checks
 from tellapart._numeric.text import short
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import accepted
+from tellapart.decision.correlation import refuse_correlation
 from tellapart.decision.fields import (
     NEIGHBOURS,
     TABLES,
@@ -64,6 +65,15 @@ class Privacy:
     def group(self) -> int:
         """How many records are present or absent together: those of one unit."""
         return self.records_per_unit or 1
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A model of how the records of one person are correlated, and where it comes from."""
+
+    kind: str
+    source: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,7 @@ class Decided:
 RECORDS: dict[str, tuple[str, type[Any]]] = {
     "release": ("release", Release),
     "privacy": ("privacy", Privacy),
+    "correlation": ("correlation", Correlation),
     "mechanism": ("mechanism", Configuration),
     "attacker": ("attackers", Attacker),
     "limit": ("limits", RiskLimit),
@@ -185,6 +196,7 @@ class Decision:
     attackers: tuple[Attacker, ...]
     limits: tuple[RiskLimit, ...]
     decided: Decided
+    correlation: Correlation | None = None
     utility: Utility | None = None
     alternatives: tuple[Alternative, ...] = ()
     evidence: tuple[EvidenceFile, ...] = ()
@@ -208,6 +220,8 @@ class Decision:
             object.__setattr__(self, part, checked)
         self._refuse_contradictions()
         refuse_relation(self.privacy.neighbours, Term(self.mechanism.name, self.mechanism.fixed))
+        if self.correlation is not None:
+            refuse_correlation(self)
         configured = self.mechanism.configured
         if self.family().whole and configured is not None:
             _checks.whole(1, **{"mechanism.configured": configured})
@@ -378,7 +392,7 @@ def _record(table: Table, kind: type[Any], path: str, given: Any) -> Any:
 
 def _made(table: Table, kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
     """A record of checked values; those of keys it has no place for go into its mapping."""
-    own = {each.key: each for each in table.fields}
+    own = {part.name for part in fields(kind)}
     # The name of a mechanism says which further keys it has, so that it is looked at first.
     for each in table.fields:
         if each.key not in given:
@@ -395,7 +409,9 @@ def _made(table: Table, kind: type[Any], path: str, given: Mapping[str, Any]) ->
     checked = {key: known[key].check(**{f"{path}.{key}": value}) for key, value in given.items()}
     values = {key: value for key, value in checked.items() if key in own}
     others = {key: value for key, value in checked.items() if key not in own}
-    mapping = next((part.name for part in fields(kind) if part.name in ("fixed", "about")), None)
+    mapping = next(
+        (part.name for part in fields(kind) if part.name in ("fixed", "about", "keys")), None
+    )
     return kind(**values, **({} if mapping is None else {mapping: others}))
 
 

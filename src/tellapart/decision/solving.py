@@ -30,6 +30,7 @@ from tellapart.choose.utility import (
 )
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.decision.correlation import correlated
 from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.record import (
     Alternative,
@@ -187,7 +188,15 @@ class Answer:
     @property
     def scope(self) -> str:
         """Whether the numbers are for this mechanism or for all with a guarantee."""
+        if self.correlation:
+            return f"for values of one record, where the model is right: {self.correlation}"
         return scope(self.subject)
+
+    @cached_property
+    def correlation(self) -> str:
+        """How the records of one person are correlated, in words; empty where nobody says."""
+        stated = self.decision.correlation
+        return "" if stated is None else str(correlated(stated))
 
     @property
     def sampling(self) -> str:
@@ -339,8 +348,8 @@ def answer(
     """The least private value that keeps every limit, each for its own attacker."""
     unread = decision.evidence and folder is None
     evidence = None if unread else results(decision, folder or ".")
-    privacy, limits = decision.privacy, decision.asked()
-    family = faced(decision.family(), privacy.relation, privacy.group)
+    limits = decision.asked()
+    family = _faced(decision, decision.family())
     choice, doubt = _chosen(decision, family, limits, certify)
     value = choice.short
     subject = family.make(value)
@@ -358,7 +367,8 @@ def answer(
         tuple(_attacker(decision, attacker, curve) for attacker in decision.attackers),
         tuple(_around(decision, family, limits, value)),
         tuple(_alternative(decision, limits, each) for each in decision.alternatives),
-        for_any_mechanism(family, limits, decision.delta),
+        # Of another mechanism with the same ε nobody knows what correlated records give away.
+        None if decision.correlation else for_any_mechanism(family, limits, decision.delta),
         choice,
         doubt,
         subject,
@@ -369,6 +379,13 @@ def answer(
         unjudged,
         evidence,
     )
+
+
+def _faced(decision: Decision, family: NamedFamily) -> NamedFamily:
+    """The family as the unit of privacy faces it: its records together, or as they correlate."""
+    if decision.correlation is not None:
+        return correlated(decision.correlation).family(family)
+    return faced(family, decision.privacy.relation, decision.privacy.group)
 
 
 # -- how far off the release is -------------------------------------------------------------
@@ -581,8 +598,10 @@ def _considered(
     made = described(spec, privacy.neighbours, privacy.group)
     if not isinstance(made, NamedFamily):
         alone = described(spec, privacy.neighbours, 1)
+        if decision.correlation is not None:
+            made = correlated(decision.correlation).faced(made)
         return spec, made, _asked_error(decision, alone, first.values)
-    unit = faced(made, privacy.relation, privacy.group)
+    unit = _faced(decision, made)
     choice, _ = chosen(unit, limits, certify=False)
     numbers = {**first.values, made.parameter: choice.short}
     error = _asked_error(decision, made.make(choice.short), numbers)

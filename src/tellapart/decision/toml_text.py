@@ -145,11 +145,21 @@ def written(value: Any) -> str:
         return f'"{"".join(_escaped(sign) for sign in value)}"'
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(_line(_key(key), x) for key, x in value.items())}}}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
     return re.sub(r"e([+-])0*", r"e\1", repr(float(value))).replace("e+", "e")
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else written(key)
 
 
 def _escaped(sign: str) -> str:

@@ -96,7 +96,7 @@ def of_decision(
         member=release.member or "",
         unit=privacy.unit,
         neighbours=privacy.relation.value,
-        records=_records(privacy.group),
+        records=_records(privacy.group, known.correlation),
         harms=tuple(_harms(decision)),
         limits=tuple(_limit(known, limit) for limit in known.limits),
         picture=_picture(known),
@@ -121,7 +121,7 @@ def of_decision(
         sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),
         comparable=_comparable(known),
-        assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
+        assumptions=(*_assumptions(known), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
         evidence=tuple(map(_evidence, known.evidence or ())),
         questions=tuple(map(str, questions(decision, least))),
@@ -182,7 +182,9 @@ def _day(day: datetime.date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def _records(group: int) -> str:
+def _records(group: int, correlation: str = "") -> str:
+    if correlation:
+        return f"one record, correlated with others: {correlation}"
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
@@ -414,6 +416,19 @@ def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
     return DeploymentRow(name, published.promise, published.per, advantage, tpr)
 
 
+def _assumptions(answer: Answer) -> tuple[str, ...]:
+    """What must be true of the code, and of a model where records are correlated by one."""
+    decision = answer.decision
+    if decision.correlation is None:
+        return assumptions(answer.subject)
+    return (
+        f"The records of one person are {answer.correlation} (from {decision.correlation.source}), "
+        "and independent of those of other people. An attacker may know this model, and all "
+        "records of other people (Pufferfish privacy).",
+        *assumptions(decision.family().make(answer.value)),
+    )
+
+
 def _not_covered(answer: Answer) -> tuple[str, ...]:
     """What the numbers say nothing about, whoever asks."""
     decision = answer.decision
@@ -425,6 +440,13 @@ def _not_covered(answer: Answer) -> tuple[str, ...]:
         else f"More than {group:,} records of one person: up to {group:,} are counted together, "
         "and whoever has more is protected less."
     )
+    if decision.correlation is not None:
+        several = (
+            f"Whatever the model of correlation does not have ({answer.correlation}, from "
+            f"{decision.correlation.source}): where records follow each "
+            "other in another way, no limit here is known to hold. Nor is all that one "
+            "person has protected together: the limits are on values of one record."
+        )
     said = [
         several,
         "Correlated records: relatives, colleagues or earlier visits may tell about a person who "
@@ -455,7 +477,7 @@ def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
         "dp_variant.data_domain": decision.release.data,
         "privacy_loss.privacy_unit": decision.privacy.unit,
         "privacy_loss.privacy_unit_details": f"{decision.privacy.relation.value}; "
-        f"{_records(decision.privacy.group)}",
+        f"{_records(decision.privacy.group, answer.correlation)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
         "privacy_loss.privacy_parameters.delta": short(answer.delta),
         "implementation.mechanisms": mechanism,
