@@ -1,4 +1,4 @@
-"""Take the pictures of pages, in Debian's Chromium: explorer and decision. Run `make screenshot`."""
+"""Take pictures of explorer and decision in Debian's Chromium. Run `make screenshot`."""
 
 from __future__ import annotations
 

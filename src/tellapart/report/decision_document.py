@@ -126,6 +126,7 @@ def of_decision(
         evidence=tuple(map(_evidence, known.evidence or ())),
         questions=tuple(map(str, questions(decision, least))),
         registry=_registry(known, mechanism),
+        nist=_nist(known, mechanism),
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
         answer=least,
@@ -484,6 +485,33 @@ def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
         "implementation.justification": "; ".join(
             f"{limit}: {limit.limit.reason}" for limit in answer.limits
         ),
+    }
+
+
+# The levels of the pyramid of NIST SP 800-226 in the words of NIST's own page on its draft; the
+# publication has more blocks in each, which are not quoted here as that page does not name them.
+NIST = (
+    "NIST Offers Draft Guidance on Evaluating a Privacy Protection Technique for the AI Era, "
+    "nist.gov/news-events/news/2023/12"
+)
+_TOP = "top level: “the most direct measures of privacy guarantees, including epsilon”"
+_MIDDLE = (
+    "middle level: “factors that can undermine a differential privacy guarantee, such as lack of "
+    "sufficient security”"
+)
+_BOTTOM = "bottom level: “underlying factors, such as the data collection process”"
+
+
+def _nist(answer: Answer, mechanism: str) -> dict[str, str]:
+    """What this decision has for each level, and what it has not."""
+    privacy, evidence = answer.decision.privacy, answer.evidence or ()
+    tested = "; ".join(map(str, evidence)) or "no audit or probe is on record"
+    return {
+        _TOP: f"{mechanism}: ε ≤ {fixed(answer.epsilon, up=True)} at δ = {short(answer.delta)}; "
+        f"unit of privacy: {privacy.unit} ({_records(privacy.group, answer.correlation)})",
+        _MIDDLE: f"tests of the code: {tested}; security of the data and ways around the release "
+        "are not judged here",
+        _BOTTOM: f"{answer.decision.release.data.rstrip('.')}; its collection is not judged here",
     }
 
 

@@ -187,6 +187,7 @@ class DecisionDocument:
     evidence: tuple[EvidenceRow, ...]
     questions: tuple[str, ...]
     registry: Mapping[str, str]
+    nist: Mapping[str, str]
     toml: str
     made: Made
     answer: Answer = field(repr=False, compare=False)

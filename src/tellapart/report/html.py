@@ -30,7 +30,7 @@ from tellapart.audit.verdict import Verdict
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
-from tellapart.report.decision_document import REGISTRY
+from tellapart.report.decision_document import NIST, REGISTRY
 from tellapart.report.decision_model import DecisionDocument, LimitRow
 from tellapart.report.model import Item, Report, Traced
 from tellapart.risk.sentences import in_full
@@ -79,6 +79,7 @@ def decision_page(document: DecisionDocument) -> str:
         most=_MOST,
         most_limits=_most_limits(document),
         registry=REGISTRY,
+        nist=NIST,
     )
 
 

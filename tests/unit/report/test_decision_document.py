@@ -326,6 +326,21 @@ def test_an_answer_that_is_too_far_off_is_an_alert():
     assert alert in first_page(report.page(told))
 
 
+def test_levels_of_nist_are_quoted_with_their_source_and_what_is_not_judged(tmp_path):
+    told = first()
+    words = Page(report.page(told)).text
+    assert "nist.gov/news-events/news/2023/12" in words
+    top, middle, bottom = told.nist.values()
+    assert f"ε {told.epsilon} at δ = {told.delta}" in top
+    assert middle.startswith("tests of the code: no audit or probe is on record; ")
+    assert bottom == "Patient registry, 2025; its collection is not judged here"
+    refuted = report.of_decision(audited(tmp_path), folder=tmp_path).nist
+    assert "REFUTED: the claim ε = 1 (audit.json)" in [*refuted.values()][1]
+    for level, said in told.nist.items():
+        assert level in words
+        assert said in words
+
+
 # -- what is in use ------------------------------------------------------------------------------
 
 
