@@ -65,7 +65,7 @@ def questions(decision: Decision, answer: Answer | None = None) -> tuple[Questio
     ['mechanism.name']
     """
     blocking = [*_unit(decision), *_delta(decision), *_priors(decision), *_sensitivity(decision)]
-    others = [*_attackers(decision), *_alternatives(decision)]
+    others = [*_one_record(decision), *_attackers(decision), *_alternatives(decision)]
     if answer is not None:
         blocking += _utility(answer)
         others += [*_promise(answer), *_evidence(answer)]
@@ -111,6 +111,20 @@ def _unit(decision: Decision) -> Iterator[Question]:
             "Who has more records than that?",
             f"Raise records_per_unit to {math.ceil(held / people)} at least, or correct "
             "release.people.",
+        )
+
+
+def _one_record(decision: Decision) -> Iterator[Question]:
+    """A unit that is one record by its words, and is counted as several: more noise than asked."""
+    unit, records = decision.privacy.unit, decision.privacy.group
+    kinds = {kind.lower() for kind in _RECORD.findall(unit)} - {"day", "week"}  # of many records
+    if records > 1 and kinds and not _SEVERAL.search(unit):
+        yield Question(
+            "privacy.unit",
+            f"the unit is {unit!r}, and records_per_unit is {records}",
+            "Is one of these made of several records, or is everything protected that a person "
+            "has?",
+            "Write whom it protects, such as one patient, all visits; or records_per_unit = 1.",
         )
 
 

@@ -42,10 +42,19 @@ def parse(text: str) -> Decision:
     """
     _checks.instance(str, "the text of a decision file", text=text)
     try:
-        given = tomllib.loads(text)
+        given = tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin a file
     except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
-        raise InvalidArgument(f"a decision file must be TOML: {error}") from error
+        said = f"a decision file must be TOML: {error}{_brackets(text)}"
+        raise InvalidArgument(said) from error
     return from_data(given)
+
+
+def _brackets(text: str) -> str:
+    """What to type where a table that may be there several times is opened like any other."""
+    for name in re.findall(r"^\s*\[(\w+)\]", text, re.M):
+        if name in TABLES and TABLES[name].repeated:
+            return f"; write {TABLES[name].head}, once for each"
+    return ""
 
 
 def read(path: str | PathLike[str]) -> Decision:

@@ -67,6 +67,19 @@ def test_every_commented_line_of_the_template_is_valid_where_its_hash_is_taken_a
     assert decision.parse(text).correlation.kind == "chain"
 
 
+def test_a_file_may_begin_as_some_editors_begin_it_and_end_lines_as_others_do(tmp_path):
+    path = tmp_path / "decision.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TEMPLATE.replace("\n", "\r\n").encode())
+    assert decision.read(path) == decision.parse(TEMPLATE)
+
+
+def test_one_bracket_too_few_is_said_to_be_one():
+    with pytest.raises(InvalidArgument, match=r"TOML: .*; write \[\[limit\]\], once for each$"):
+        decision.parse(TEMPLATE.replace("[[limit]]", "[limit]") + "\n[[limit]]\n")
+    with pytest.raises(InvalidArgument, match=r"^limit must be written as \[\[limit\]\], once"):
+        decision.parse(TEMPLATE.replace("[[limit]]", "[limit]"))
+
+
 def test_delta_comes_from_its_rule():
     assert decision.parse(TEMPLATE).delta == 12_000.0**-2
     assert delta_by_rule("0.1 / n", 1000) == 1e-4

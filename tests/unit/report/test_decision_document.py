@@ -486,6 +486,7 @@ def test_all_parts_are_there_in_order(case):
         "The numbers",
         "Sensitivity analysis",
         "For a public registry",
+        "For an evaluation after NIST SP 800-226",
         "How to reproduce",
         "Signatures",
     ]
