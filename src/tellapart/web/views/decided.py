@@ -61,8 +61,9 @@ def file_control() -> ControlGroup:
                 ".toml",
                 record.LARGEST_FILE,
                 f"As tellapart decide reads it, up to {_LARGEST}. It is read in memory on this "
-                "machine; all that it says goes into the address of this page, but for comments.",
+                "machine; all that it says goes into the address of this page.",
                 once=True,
+                paste="Or paste its text here",
             ),
         ),
     )
