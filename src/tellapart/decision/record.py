@@ -200,6 +200,8 @@ class Decision:
     utility: Utility | None = None
     alternatives: tuple[Alternative, ...] = ()
     evidence: tuple[EvidenceFile, ...] = ()
+    # The text that it was read from, for the sake of its comments.
+    text: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", TITLE.check(title=self.title))

@@ -6,6 +6,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from tellapart import _checks, _files
 from tellapart.data import sources
+from tellapart.decision.comments import with_comments
 from tellapart.decision.fields import TABLES, TITLE, Field, Table
 from tellapart.decision.record import Decision, from_data
 from tellapart.errors import InvalidArgument
@@ -46,7 +48,7 @@ def parse(text: str) -> Decision:
     except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
         said = f"a decision file must be TOML: {error}{_brackets(text)}"
         raise InvalidArgument(said) from error
-    return from_data(given)
+    return replace(from_data(given), text=text)
 
 
 def _brackets(text: str) -> str:
@@ -93,18 +95,33 @@ def write(decision: Decision, path: str | PathLike[str]) -> None:
 def dumps(decision: Decision) -> str:
     """The text of a decision's file; `parse` reads the same decision from it.
 
-    >>> dumps(parse(template())).splitlines()[0]
-    'title = "Patients by district, 2026"'
+    Of one that was read, comments stay, but for those beside values that have changed since.
+
+    >>> dumps(parse(template())) == template()
+    True
     """
     _checks.instance(Decision, "a Decision", decision=decision)
+    tables = decision.data()
+    if decision.text:
+        kept = with_comments(decision.text, tables, _line)
+        if kept is not None and _says(kept, tables):
+            return kept
     lines: list[str] = []
-    for key, value in decision.data().items():
+    for key, value in tables.items():
         if key == TITLE.key:
             lines.append(_line(key, value))
             continue
         for entries in value if TABLES[key].repeated else [value]:
             lines += ["", TABLES[key].head, *(_line(*entry) for entry in entries.items())]
     return "\n".join(lines) + "\n"
+
+
+def _says(text: str, tables: Mapping[str, Any]) -> bool:
+    """Whether a text has these tables, whatever their comments."""
+    try:
+        return from_data(tomllib.loads(text)).data() == tables
+    except ValueError:
+        return False
 
 
 def template() -> str:
