@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tellapart import _checks, deployments
@@ -17,7 +17,7 @@ from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.utility import AnswerError
 from tellapart.decision.consistency import questions
-from tellapart.decision.evidence import EvidenceResult, results
+from tellapart.decision.evidence import results
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
@@ -28,7 +28,6 @@ from tellapart.report.decision_model import (
     Comparable,
     DecisionDocument,
     DeploymentRow,
-    EvidenceRow,
     LimitRow,
     NearbyRow,
     PeoplePicture,
@@ -54,7 +53,6 @@ _MONTHS = [
     "November",
     "December",
 ]
-_PROOF = "Not refuted is not proven: a better attack, or more samples, may still refute the claim."
 
 
 def of_decision(
@@ -123,7 +121,7 @@ def of_decision(
         comparable=_comparable(known),
         assumptions=(*_assumptions(known), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
-        evidence=tuple(map(_evidence, known.evidence or ())),
+        evidence=known.evidence or (),
         questions=tuple(map(str, questions(decision, least))),
         registry=_registry(known, mechanism),
         nist=_nist(known, mechanism),
@@ -174,8 +172,8 @@ def _broken(answer: Answer, limit: LimitAnswer) -> str:
 def _harms(decision: decisions.Decision) -> Iterator[str]:
     """What somebody could find out; of whom is in the data, what that says of the person."""
     for harm in dict.fromkeys(limit.measure.harm for limit in decision.limits):
-        of_members = harm == MEMBERSHIP and decision.release.member
-        yield f"{harm}: {decision.release.member.rstrip('.')}" if of_members else harm
+        member = decision.release.member if harm == MEMBERSHIP else None
+        yield harm if member is None else f"{harm}: {member.rstrip('.')}"
 
 
 def _day(day: datetime.date) -> str:
@@ -513,14 +511,3 @@ def _nist(answer: Answer, mechanism: str) -> dict[str, str]:
         "are not judged here",
         _BOTTOM: f"{answer.decision.release.data.rstrip('.')}; its collection is not judged here",
     }
-
-
-# -- evidence --------------------------------------------------------------------------------
-
-
-def _evidence(result: EvidenceResult) -> EvidenceRow:
-    """What an audit's own report says, and what that is no proof of."""
-    told = {part.name: getattr(result, part.name) for part in fields(EvidenceRow)}
-    if result.refuted is False:
-        told["reasons"] = (*result.reasons, _PROOF)
-    return EvidenceRow(**told)

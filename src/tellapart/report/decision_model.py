@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart._numeric.text import as_json, short
+from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.solving import Answer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
@@ -77,20 +78,6 @@ class Comparable:
     other: tuple[str, ...]
     source: str
     caveats: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EvidenceRow:
-    """What an audit or a probe of the code came to, as its own report has it."""
-
-    file: str
-    what: str
-    headline: str
-    reasons: tuple[str, ...]
-    claim: str
-    design: str
-    refuted: bool | None
-    command: str
 
 
 @dataclass(frozen=True)
@@ -184,7 +171,7 @@ class DecisionDocument:
     comparable: Comparable
     assumptions: tuple[str, ...]
     not_covered: tuple[str, ...]
-    evidence: tuple[EvidenceRow, ...]
+    evidence: tuple[EvidenceResult, ...]
     questions: tuple[str, ...]
     registry: Mapping[str, str]
     nist: Mapping[str, str]
