@@ -24,15 +24,13 @@ from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
 from tellapart.report.decision_model import (
     AlternativeRow,
-    AttackerPart,
     Comparable,
     DecisionDocument,
     DeploymentRow,
-    LimitRow,
     NearbyRow,
     PeoplePicture,
 )
-from tellapart.report.meaning import assumptions, beside_baseline, certified
+from tellapart.report.meaning import assumptions, certified
 from tellapart.report.model import Made
 from tellapart.risk.catalogue import FPR, MEMBERSHIP, PRIOR, Reading
 from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
@@ -96,7 +94,7 @@ def of_decision(
         neighbours=privacy.relation.value,
         records=_records(privacy.group, known.correlation),
         harms=tuple(_harms(decision)),
-        limits=tuple(_limit(known, limit) for limit in known.limits),
+        limits=known.limits,
         picture=_picture(known),
         noise=_mechanism(known, but=("sensitivity",)),
         mechanism=mechanism,
@@ -109,7 +107,7 @@ def of_decision(
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
-        attackers=tuple(_attacker(known, place) for place in range(len(known.attackers))),
+        attackers=known.attackers,
         epsilon=f"≤ {fixed(known.epsilon, up=True)}",
         delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
@@ -157,15 +155,12 @@ def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
 
 def _broken(answer: Answer, limit: LimitAnswer) -> str:
     """A limit that what is in use breaks, as a count of people where it is one."""
-    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
-    if count is None:
-        reached = limit.reading.columns[1].removeprefix("≈ ")
+    if (count := limit.count) is None:
+        reached = limit.reached.removeprefix("≈ ")
         return f"{limit.attacker}: {limit.words} is broken, {reached} with {answer.asks}"
-    most = count.accepted(limit.asked.bound, limit.asked.least)
-    sides = ("at least", "only") if limit.asked.least else ("at most", "up to")
     return (
-        f"the limit on {limit.attacker} is broken: {sides[1]} {count.with_output:,} of "
-        f"{count.out_of:,} with the release, where {sides[0]} {most:,} are accepted"
+        f"the limit on {limit.attacker} is broken: {'only' if limit.asked.least else 'up to'} "
+        f"{count.with_output:,} of {count.out_of:,} with the release; accepted: {limit.accepted}"
     )
 
 
@@ -200,45 +195,6 @@ def _counted(
 ) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
     return counted(reading, about, "release", bound=bound)
-
-
-def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
-    without, reached, _ = limit.reading.columns
-    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
-    side = "≥" if limit.asked.least else "≤"
-    accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
-    sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
-    if count is None:  # such as an ε: the advantage is that of anybody, in people
-        sentence += f" {_advantage(answer, limit.attacker)}"
-    else:
-        sentence = count.sentence
-        most = count.accepted(limit.asked.bound, limit.asked.least)
-        side_of = "at least" if limit.asked.least else "at most"
-        accepted = f"{side_of} {most:,} of {count.out_of:,}"
-    alone = "any" if limit.alone is None else short(limit.alone, 6)
-    return LimitRow(
-        limit.attacker,
-        limit.asked.label,
-        f"{side} {short(limit.asked.bound)}",
-        limit.limit.reason,
-        without,
-        reached,
-        alone,
-        limit.binding,
-        sentence,
-        accepted,
-    )
-
-
-def _advantage(answer: Answer, attacker: str) -> str:
-    reading = _reading_of(answer, attacker, "advantage")
-    count = None if reading is None else _counted(answer, attacker, reading)
-    return "" if count is None else count.sentence
-
-
-def _reading_of(answer: Answer, attacker: str, key: str) -> Reading | None:
-    (part,) = (each for each in answer.attackers if each.attacker.name == attacker)
-    return next((reading for reading in part.readings if reading.key == key), None)
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:
@@ -277,8 +233,7 @@ def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
     if check.questions:
         yield "All this holds only if the open questions above are answered as assumed."
     if (binding := answer.binding) is not None:
-        accepted = _limit(answer, binding).accepted
-        yield f"The limit that decides is that on {binding.attacker}: {accepted}."
+        yield f"The limit that decides is that on {binding.attacker}: {binding.accepted}."
 
 
 def _utility(answer: Answer) -> tuple[str, ...]:
@@ -307,13 +262,6 @@ def _few(value: float, most: float | None) -> str:
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------
-
-
-def _attacker(answer: Answer, place: int) -> AttackerPart:
-    part = answer.attackers[place]
-    about = ", ".join(f"{key} {short(value)}" for key, value in part.attacker.about.items())
-    risks = tuple(beside_baseline(each) for each in part.readings if each.key != "epsilon")
-    return AttackerPart(part.attacker.name, part.attacker.knows, about, risks)
 
 
 def _nearby(answer: Answer) -> list[NearbyRow]:

@@ -9,39 +9,13 @@ from typing import Any
 
 from tellapart._numeric.text import as_json, short
 from tellapart.decision.evidence import EvidenceResult
-from tellapart.decision.solving import Answer
+from tellapart.decision.solving import Answer, AttackerAnswer, LimitAnswer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
-from tellapart.report.model import Made, Risk
+from tellapart.report.model import Made
 
 # Of more people than this a dot stands for several.
 _DOTS = 1_000
-
-
-@dataclass(frozen=True)
-class LimitRow:
-    """One limit: whose risk, why so much, and what is reached, beside its baseline."""
-
-    attacker: str
-    risk: str
-    limit: str
-    reason: str
-    without: str
-    reached: str
-    alone: str
-    binding: bool
-    sentence: str
-    accepted: str
-
-
-@dataclass(frozen=True)
-class AttackerPart:
-    """One attacker: what they know, and every risk without and with the release."""
-
-    name: str
-    knows: str
-    about: str
-    risks: tuple[Risk, ...]
 
 
 @dataclass(frozen=True)
@@ -146,7 +120,7 @@ class DecisionDocument:
     neighbours: str
     records: str
     harms: tuple[str, ...]
-    limits: tuple[LimitRow, ...]
+    limits: tuple[LimitAnswer, ...]
     picture: PeoplePicture | None
     noise: str
     mechanism: str
@@ -159,7 +133,7 @@ class DecisionDocument:
     decided_by: str
     decided_on: str
     review_on: str
-    attackers: tuple[AttackerPart, ...]
+    attackers: tuple[AttackerAnswer, ...]
     epsilon: str
     delta: str
     delta_rule: str
@@ -185,6 +159,11 @@ class DecisionDocument:
         held = {
             part.name: as_json(getattr(self, part.name))
             for part in fields(self)
-            if part.name not in ("answer", "sources")
+            if part.name not in ("answer", "sources", "limits", "attackers")
         }
-        return {**held, "answer": as_json(self.answer.data())}
+        return {
+            **held,
+            "limits": as_json([each.data() for each in self.limits]),
+            "attackers": as_json([each.data() for each in self.attackers]),
+            "answer": as_json(self.answer.data()),
+        }

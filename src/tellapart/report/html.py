@@ -27,11 +27,12 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
+from tellapart.decision.solving import LimitAnswer
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
 from tellapart.report.decision_document import NIST, REGISTRY
-from tellapart.report.decision_model import DecisionDocument, LimitRow
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Item, Report, Traced
 from tellapart.risk.sentences import in_full
 
@@ -83,15 +84,13 @@ def decision_page(document: DecisionDocument) -> str:
     )
 
 
-def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitRow]]]:
+def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitAnswer]]]:
     """Each attacker with the limits on them: as many as a page has room for, the binding first."""
     first = sorted(document.limits, key=lambda row: not row.binding)[: _most_limits(document)]
     shown = [row for row in document.limits if row in first]
-    rows = {
-        part.name: (part.knows, [row for row in shown if row.attacker == part.name])
-        for part in document.attackers
-    }
-    return [(name, knows, limits) for name, (knows, limits) in rows.items() if limits]
+    who = [part.attacker for part in document.attackers]
+    rows = [(x.name, x.knows, [row for row in shown if row.attacker == x.name]) for x in who]
+    return [(name, knows, limits) for name, knows, limits in rows if limits]
 
 
 def _most_limits(document: DecisionDocument) -> int:
@@ -117,6 +116,7 @@ def _template(name: str) -> Template:
     )
     made.filters["percent"] = percent
     made.filters["digits"] = lambda value: short(value, 3)
+    made.filters["alone"] = lambda value: "any" if value is None else short(value, 6)
     made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
     made.filters["count_of"] = in_full
     made.filters["count"] = lambda value: f"{value:,}"

@@ -457,9 +457,8 @@ def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason
     used = told.answer.at(told.answer.decision.mechanism.configured)
     for part, answered in zip(told.attackers, used.attackers, strict=True):
         shown = [one for one in answered.readings if one.key != "epsilon"]
-        assert [(one.without, one.words, one.gain) for one in part.risks] == [
-            one.columns for one in shown
-        ]
+        assert [one.columns for one in part.risks] == [one.columns for one in shown]
+        assert all(column in Page(page).text for one in shown for column in one.columns)
     for row in told.limits:
         assert row.without
         assert Page(f"<p>{page}</p>".replace("<!DOCTYPE html>", "")).text.count(row.reason) >= 2
@@ -509,7 +508,7 @@ def test_its_data_are_json_and_hold_the_decision(case):
     assert decision.parse(data["toml"]) == told.answer.decision
     assert data["answer"]["value"] == told.answer.value
     assert "answer" in data
-    assert data["limits"][0]["without"] == told.limits[0].without
+    assert data["limits"][0]["sentence"] == told.limits[0].sentence
 
 
 def test_both_files_are_written_and_written_again(tmp_path):
@@ -585,10 +584,14 @@ def said(value, words, at=""):
     if not is_dataclass(value):
         return value
     same = {"attacker", "name"}  # by which parts of a document belong together
+    # What nobody writes: numbers with their side, and words of the catalogue.
+    fixed_words = ("answer", "side", "asked", "about", "risk", "reading", "readings", "advantage")
     changed = {
-        one.name: words if one.name in same else said(held, words, f"{at}.{one.name}")
+        one.name: words
+        if one.name in same and isinstance(held, str)
+        else said(held, words, f"{at}.{one.name}")
         for one in fields(value)
-        if (held := getattr(value, one.name)) is not None and one.name not in ("answer", "side")
+        if (held := getattr(value, one.name)) is not None and one.name not in fixed_words
     }
     return replace(value, **changed)
 
