@@ -95,7 +95,6 @@ picture: $(STAMP)
 
 screenshot: chromium $(STAMP)
 	$(BIN)/python docs/screenshot.py
-	$(BIN)/python docs/document.py
 
 licences: $(STAMP)
 	$(BIN)/python docs/licences.py

@@ -72,6 +72,23 @@ def test_words_make_a_decision_of_dials_and_a_report_of_it(visit):
     assert "Counts by district" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
+def test_the_text_of_a_file_is_pasted(visit):
+    screen = visit().open("/choose")
+    box = screen.page.get_by_label("Or paste its text here")
+    asked = screen.page.evaluate("document.documentElement.dataset.asked")
+    box.fill('title = "half a file"')
+    box.blur()
+    screen.page.wait_for_selector('h2:has-text("This cannot be shown")')
+    assert "pasted text: [release] must be given" in screen.settle().said
+    box.fill(COHORT.read_text(encoding="utf-8"))
+    box.blur()
+    waited = "(before) => document.documentElement.dataset.asked !== before"
+    screen.page.wait_for_function(waited, arg=asked)
+    screen.page.wait_for_selector('h2:has-text("scale = 6.1215")')
+    assert screen.settle().headline.startswith("✓ scale = 6.1215 for laplace")
+    assert saved(screen) == decision.read(COHORT)
+
+
 def test_a_file_that_is_no_decision_is_told_of_and_the_next_one_is_read(visit, tmp_path):
     bad = tmp_path / "bad.toml"
     bad.write_text("title = <script>", encoding="utf-8")

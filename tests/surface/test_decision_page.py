@@ -16,7 +16,8 @@ def row(name, field):
 def rows():
     yield row("", TITLE)
     for table in TABLES.values():
-        own = table.fields if table.name == "mechanism" else table.keys({}).values()
+        others = table.name not in ("mechanism", "correlation")  # which the page tells of
+        own = table.keys({}).values() if others else table.fields
         yield from (row(f"{table.name}.", field) for field in own)
 
 

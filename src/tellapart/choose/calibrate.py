@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tellapart import _checks
 from tellapart._numeric.text import short, to_decimals, to_digits
@@ -97,6 +97,7 @@ class Choice(Plotted):
     The next less private number breaks ``binding``; None if no limit binds at all. ``subject`` is
     what the family makes of the parameter, ``scope`` says for whom the number holds. Compositions
     are right to about nine digits, or, ``certified``, conservative with every error counted.
+    ``tried`` are the curves seen on the way, by parameter.
     """
 
     parameter: float
@@ -105,6 +106,7 @@ class Choice(Plotted):
     subject: Subject
     rounds_down: bool
     certified: bool = False
+    tried: Mapping[float, TradeoffCurve] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def curve(self) -> TradeoffCurve:
@@ -177,12 +179,31 @@ def least(
     return _choose(family, limits, True, whole, certified)
 
 
+def beside(family: Family, limits: Sequence[Limit], choice: Choice, whole: bool = False) -> Choice:
+    """What other limits ask of the same family, begun from the curves seen for a choice of it.
+
+    >>> import tellapart as ta
+    >>> from tellapart import risk
+    >>> from tellapart.choose import at_most
+    >>> strict = least(ta.Gaussian, [at_most(0.1, risk.advantage)])
+    >>> loose = [at_most(0.2, risk.advantage)]
+    >>> beside(ta.Gaussian, loose, strict).short == least(ta.Gaussian, loose).short
+    True
+    """
+    return _choose(family, limits, not choice.rounds_down, whole, False, choice.tried)
+
+
 def _choose(
-    family: Family, limits: Sequence[Limit], grows_private: bool, whole: bool, certified: bool
+    family: Family,
+    limits: Sequence[Limit],
+    grows_private: bool,
+    whole: bool,
+    certified: bool,
+    known: Mapping[float, TradeoffCurve] | None = None,
 ) -> Choice:
     limits = _checked(family, limits)
     refuse_infeasible(limits)
-    search = ParameterSearch(family, limits, grows_private)
+    search = ParameterSearch(family, limits, grows_private, known)
     parameter, beyond = whole_number(search) if whole else real(search)
     search.refuse_wavering()
     search.refuse_rounding()
@@ -190,7 +211,9 @@ def _choose(
     # One that keeps the limits without any noise may have no curve of its own.
     curve = search.trial(parameter).curve or curve_of(family(parameter))
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    choice = Choice(parameter, binding, achieved, family(parameter), not grows_private)
+    choice = Choice(
+        parameter, binding, achieved, family(parameter), not grows_private, tried=search.curves
+    )
     return certainly(family, choice, whole) if certified else choice
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -68,9 +68,19 @@ class ParameterSearch:
     a member has no curve: as far as anyone can tell it has too little noise.
     """
 
-    def __init__(self, family: Family, limits: list[Limit], grows_private: bool) -> None:
+    def __init__(
+        self,
+        family: Family,
+        limits: list[Limit],
+        grows_private: bool,
+        known: Mapping[float, TradeoffCurve] | None = None,
+    ) -> None:
         self.grows_private = grows_private
         self._family, self._limits = family, limits
+        # Curves of members that another search has seen, with other limits on the same family.
+        self._known = dict(known or {})
+        side = 1 if grows_private else -1
+        self._positions = {side * math.log(x): x for x in self._known}
         self._seen: dict[float, Trial] = {}
         self.accuracy = 0.0  # the worst of the curves seen
         self._refusal: InvalidArgument | None = None
@@ -78,6 +88,8 @@ class ParameterSearch:
 
     def parameter(self, position: float) -> float:
         """By its logarithm, turned so that a growing position means more privacy."""
+        if position in self._positions:
+            return self._positions[position]
         if abs(position) >= _EDGE:
             return MOST if (position > 0) == self.grows_private else LEAST
         return math.exp(position if self.grows_private else -position)
@@ -94,7 +106,23 @@ class ParameterSearch:
     def excesses(self, positions: Array) -> Array:
         return np.array([self.excess(self.parameter(float(positions[0])))])
 
+    @property
+    def curves(self) -> dict[float, TradeoffCurve]:
+        """The curves of all members seen, by parameter."""
+        seen = {x: trial.curve for x, trial in self._seen.items() if not math.isinf(trial.slack)}
+        return {x: curve for x, curve in seen.items() if curve is not None}
+
+    def known_bracket(self) -> tuple[float, float] | None:
+        """Two neighbours of the members known before, of which one keeps the limits."""
+        order = sorted(self._positions)
+        kept = [self.excess(self._positions[position]) <= 0 for position in order]
+        first = next((k for k, keeps in enumerate(kept) if keeps), 0)
+        return (order[first], order[first - 1]) if first and all(kept[first:]) else None
+
     def _tried(self, parameter: float) -> Trial:
+        if parameter in self._known:
+            self.accuracy = max(self.accuracy, self._known[parameter]._accuracy)
+            return self._judged(self._known[parameter])
         try:
             subject = self._family(parameter)
         except InvalidArgument as refusal:
@@ -322,6 +350,9 @@ def _bracket(search: ParameterSearch) -> tuple[float, float]:
     def excess(position: float) -> float:
         return search.excess(search.parameter(position))
 
+    if (between := search.known_bracket()) is not None:
+        search.refuse_baselines()
+        return between
     position = _first_member(search)
     if not math.isinf(search.trial(search.parameter(position)).slack):  # not by samples alone
         search.refuse_baselines()

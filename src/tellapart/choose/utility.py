@@ -25,6 +25,7 @@ from tellapart.choose.limit import Limit, checked_limits
 from tellapart.choose.search import LEAST, MOST, Family
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
 from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
@@ -228,6 +229,8 @@ class _Asked:
         inner = step
         while isinstance(inner, _ON_BATCHES):
             inner = inner.base
+        if isinstance(inner, PoissonReplaceOne):  # the noise of its step, in clipping norms
+            inner = Gaussian(inner.sigma)
         if not isinstance(inner, Gaussian):
             raise Unsupported("the noise on the mean gradient is known for DP-SGD (ta.dp_sgd)")
         if self._given["batch_size"] is None:

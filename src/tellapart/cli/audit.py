@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from cyclopts import Group, Parameter
 
@@ -175,13 +176,30 @@ class MethodOptions:
                 refuse(option, f"be left out with --design {design}", value)
 
 
+class _CountOptions(ABC):
+    """Counts of what an attack got right, instead of files of scores."""
+
+    of: ClassVar[str]
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them was."""
+        return self != type(self)()
+
+    @abstractmethod
+    def evidence(self, design: str | None, confidence: float) -> Evidence:
+        """What the counts show."""
+
+
 @Parameter(
     name="*",
     group=Group("Counts of a reconstruction or attribute attack, instead of files", sort_key=3),
 )
 @dataclass(frozen=True)
-class CountOptions:
+class TargetOptions(_CountOptions):
     """How many targets an attack guessed right, and how many a blind guess would."""
+
+    of: ClassVar[str] = "targets, such as --successes"
 
     successes: Annotated[
         Whole | None,
@@ -217,13 +235,10 @@ class CountOptions:
         ),
     ] = False
 
-    @property
-    def given(self) -> bool:
-        """Whether any of them was."""
-        return self != CountOptions()
-
-    def evidence(self, confidence: float) -> Evidence:
+    def evidence(self, design: str | None, confidence: float) -> Evidence:
         """What the counts show."""
+        if design is not None:
+            refuse("--design", f"be left out with counts of {self.of}", design)
         for option, other in (("successes", "trials"), ("control_successes", "control_trials")):
             this, that = getattr(self, option), getattr(self, other)
             if (this is None) != (that is None):
@@ -256,8 +271,10 @@ class CountOptions:
     name="*", group=Group("Counts of a membership attack, instead of files: all four", sort_key=3)
 )
 @dataclass(frozen=True)
-class FlaggedOptions:
+class FlaggedOptions(_CountOptions):
     """How many members and non-members an attack flagged, each in a run of its own."""
+
+    of: ClassVar[str] = "flagged records, such as --true-positives"
 
     true_positives: Annotated[
         Whole | None, Parameter(help="How many members it flagged.", show_default=False)
@@ -271,11 +288,6 @@ class FlaggedOptions:
     non_members: Annotated[
         Whole | None, Parameter(help="Of how many non-members.", show_default=False)
     ] = None
-
-    @property
-    def given(self) -> bool:
-        """Whether any of them was."""
-        return self != FlaggedOptions()
 
     def evidence(self, design: str | None, confidence: float) -> Evidence:
         """What the counts show, of an attack that was settled before."""
@@ -326,7 +338,7 @@ def audit(
     at_delta: AtDelta = (),
     columns: Columns = Columns(),
     looking: MethodOptions = MethodOptions(),
-    counts: CountOptions = CountOptions(),
+    targets: TargetOptions = TargetOptions(),
     flagged: FlaggedOptions = FlaggedOptions(),
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
@@ -373,17 +385,12 @@ def audit(
             --false-positives 10 --non-members 100 \
             --design many-runs --epsilon 1
     """
-    counted = counts.given or flagged.given
-    if counts.given:
-        if flagged.given:
-            option = next(name for name, count in asdict(flagged).items() if count is not None)
-            refuse(option_of(option), "be left out with counts of targets", asdict(flagged)[option])
-        targets = "targets, such as --successes"
-        _refuse_scores(targets, files, columns, looking)
-        if design is not None:
-            refuse("--design", f"be left out with counts of {targets}", design)
-    elif flagged.given:
-        _refuse_scores("flagged records, such as --true-positives", files, columns, looking)
+    counted: _CountOptions | None = next((x for x in (targets, flagged) if x.given), None)
+    if targets.given and flagged.given:
+        option, count = next((name, x) for name, x in asdict(flagged).items() if x is not None)
+        refuse(option_of(option), f"be left out with counts of {targets.of}", count)
+    if counted is not None:
+        _refuse_scores(counted.of, files, columns, looking)
     elif not files:
         raise InvalidArgument(
             "a score file must be given, such as: tellapart audit scores.csv --design many-runs"
@@ -399,19 +406,15 @@ def audit(
     stated = any(value is not None for value in asdict(knowledge).values())
     prior = knowledge.prior_inside() if stated else None
     result: AuditResult
-    if counted or design is None:
+    if counted is not None:
         with terminal.working("testing"):
-            evidence = (
-                flagged.evidence(design, looking.confidence)
-                if flagged.given
-                else counts.evidence(looking.confidence)
-            )
+            evidence = counted.evidence(design, looking.confidence)
             result = _held_against(claim, name, evidence)
         return answer.give(result)
     with terminal.working("reading scores") as progress:
         scores = columns.read(files, progress)
     with terminal.working("testing"):
-        result = _judged(scores, design, claim, name, deltas, columns, looking, prior)
+        result = _judged(scores, str(design), claim, name, deltas, columns, looking, prior)
     return answer.give(
         result,
         scores=scores,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,7 +86,7 @@ def decide(
     page = None if report is None else writing.target(report)
     record = decisions.read(file)
     if page is not None:
-        _refuse_sources(page, file, record)
+        writing.refuse_sources(page, (file, *record.evidence_paths(file.parent)), "--report")
     with terminal.working("solving for every limit"):
         answer = _answered(file, record)
         asked = questions(record, answer)
@@ -117,24 +116,6 @@ def decide(
         return verdict(None if checked.stands is None else not checked.stands)
     refuted = any(each.refuted for each in answer.evidence or ())
     return Exit.NO if refuted or not answer.feasible else Exit.DONE
-
-
-def _refuse_sources(page: Path, file: Path, record: decisions.Decision) -> None:
-    """Neither the page nor its data may take the place of what they are made from."""
-    named = [file, *(file.parent / entry.file for entry in record.evidence)]
-    for written in writing.places(page):
-        for source in named:
-            if written.resolve() == source.resolve() or _same_file(written, source):
-                raise InvalidArgument(
-                    f"--report must leave {source} as it is, which the decision is made from; "
-                    f"name another page, such as {page.with_stem(f'{page.stem}-decision')}"
-                )
-
-
-def _same_file(written: Path, source: Path) -> bool:
-    with suppress(OSError):
-        return written.samefile(source)
-    return False
 
 
 def _begin(file: Path, output: Output) -> int:
@@ -191,7 +172,8 @@ def _text(
     terminal.line(console, f"Binding constraint: {bound}.")
     said = explained(answer.family, answer.choice, answer.any_mechanism, answer.doubt, answer.delta)
     error = "" if answer.error is None else f"{str(answer.error).capitalize()}."
-    for sentence in (*said[1:], answer.sampling, error):
+    scope = f"{answer.scope[0].upper()}{answer.scope[1:]}."
+    for sentence in (said[1], scope, *said[3:], answer.sampling, error):
         if sentence:
             terminal.line(console, sentence)
     console.print()
@@ -257,6 +239,11 @@ def _title(answer: Answer) -> str:
 def _protected(answer: Answer) -> str:
     privacy = answer.decision.privacy
     number = privacy.group
+    if answer.correlation:
+        return (
+            f"Unit of privacy: {privacy.unit}. The records of one person are {answer.correlation} "
+            "(Pufferfish privacy: an attacker knows this model)."
+        )
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
     return f"Unit of privacy: {privacy.unit}, {records}; neighbours: {privacy.relation.value}."
 

@@ -7,7 +7,7 @@ from datetime import date
 from tellapart._numeric.text import short
 from tellapart.decision.consistency import questions
 from tellapart.decision.record import naming
-from tellapart.decision.solving import Answer, Check, accuracy_of, judged
+from tellapart.decision.solving import Answer, Check, LimitAnswer, accuracy_of, judged
 from tellapart.mechanisms.subject import curve_of
 
 
@@ -22,7 +22,8 @@ def checked(answer: Answer, today: date) -> Check:
     late = (today - review).days
     overdue = [f"the review of {review} is overdue by {late} day{'s' * (late > 1)}"] * (late > 0)
     refuted = [f"evidence speaks against the code: {x}" for x in answer.evidence or () if x.refuted]
-    broken, doubtful = _configured(answer)
+    limits, doubtful = _configured(answer)
+    broken = (*(_broken(each, answer) for each in limits), *_inaccurate(answer))
     blocking = tuple(each for each in questions(answer.decision, answer) if each.blocks)
     unread = []
     if answer.decision.evidence and answer.evidence is None:
@@ -37,40 +38,39 @@ def checked(answer: Answer, today: date) -> Check:
             *(f"an open question, {each.key}: {each.seen}" for each in blocking),
         ),
         questions=blocking,
+        limits=limits,
     )
 
 
-def _configured(answer: Answer) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The limits that the configured value breaks, risks first; and what cannot be told."""
+def _configured(answer: Answer) -> tuple[tuple[LimitAnswer, ...], tuple[str, ...]]:
+    """The limits that the configured value breaks, and what cannot be told."""
     value, parameter = answer.decision.mechanism.configured, answer.parameter
     if value is None:
         return (), (f"the {parameter} in use now is not given (mechanism.configured)",)
-    broken, doubtful = _risks(answer, value)
-    return (*broken, *_inaccurate(answer, value)), doubtful
-
-
-def _risks(answer: Answer, value: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     family, safe = answer.family, answer.choice.parameter
     if value >= safe if family.grows_private else value <= safe:
         return (), ()
     with naming("mechanism", {}):
         curve = curve_of(family.make(value))
-    broken = tuple(
-        f"{limit} is broken: {limit.asked.beside(limit.asked.value(curve))[0]} with "
-        f"{family.parameter} = {short(value)}"
-        for limit in answer.limits
-        if judged([limit.asked], curve) is False
-    )
+    broken = tuple(limit for limit in answer.limits if judged([limit.asked], curve) is False)
     if broken or judged([limit.asked for limit in answer.limits], curve):
         return broken, ()
-    near = f"with {family.parameter} = {short(value)} a limit is too near to tell: configure more"
+    near = f"with {parameter} = {short(value)} a limit is too near to tell: configure more"
     return (), (f"{near} privacy, {answer.asks}",)
 
 
-def _inaccurate(answer: Answer, value: float) -> tuple[str, ...]:
-    """That the release is not accurate enough with this value, where it is not."""
-    accuracy = accuracy_of(answer.decision, value)
-    if accuracy is None or answer.unjudged:
+def _broken(limit: LimitAnswer, answer: Answer) -> str:
+    value = answer.in_use
+    curve = curve_of(answer.family.make(value))
+    reached = limit.asked.beside(limit.asked.value(curve))[0]
+    return f"{limit} is broken: {reached} with {answer.parameter} = {short(value)}"
+
+
+def _inaccurate(answer: Answer) -> tuple[str, ...]:
+    """That the release is not accurate enough with the configured value, where it is not."""
+    value = answer.decision.mechanism.configured
+    accuracy = None if value is None else accuracy_of(answer.decision, value)
+    if value is None or accuracy is None or answer.unjudged:
         return ()
     with naming("mechanism", {}):
         off = accuracy.value(answer.decision.family().make(value))

@@ -47,8 +47,13 @@ class Question:
     advice: str
     blocks: bool = False
 
+    @property
+    def asked(self) -> str:
+        """What was seen, and the question; not what to do about it."""
+        return f"{self.seen}. {self.question}"
+
     def __str__(self) -> str:
-        return f"{self.key}: {self.seen}. {self.question} {self.advice}"
+        return f"{self.key}: {self.asked} {self.advice}"
 
 
 def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
@@ -60,7 +65,7 @@ def questions(decision: Decision, answer: Answer | None = None) -> tuple[Questio
     ['mechanism.name']
     """
     blocking = [*_unit(decision), *_delta(decision), *_priors(decision), *_sensitivity(decision)]
-    others = [*_attackers(decision), *_alternatives(decision)]
+    others = [*_one_record(decision), *_attackers(decision), *_alternatives(decision)]
     if answer is not None:
         blocking += _utility(answer)
         others += [*_promise(answer), *_evidence(answer)]
@@ -75,7 +80,15 @@ def _unit(decision: Decision) -> Iterator[Question]:
         "Write records_per_unit as the cap that the code enforces: group privacy is then counted. "
         "Or sample whole units, and take one unit for a record."
     )
-    if records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
+    if decision.correlation is not None and _SEVERAL.search(unit):
+        yield Question(
+            "privacy.unit",
+            f"the unit is {unit!r}, and [correlation] is about values of one record",
+            "Is one record protected, or everything that a person has?",
+            "Write one record, such as one visit; or leave [correlation] out, and write "
+            "records_per_unit.",
+        )
+    elif records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
         yield Question(
             "privacy.records_per_unit",
             f"the unit is {unit!r}, and neighbouring data sets differ in one record",
@@ -98,6 +111,20 @@ def _unit(decision: Decision) -> Iterator[Question]:
             "Who has more records than that?",
             f"Raise records_per_unit to {math.ceil(held / people)} at least, or correct "
             "release.people.",
+        )
+
+
+def _one_record(decision: Decision) -> Iterator[Question]:
+    """A unit that is one record by its words, and is counted as several: more noise than asked."""
+    unit, records = decision.privacy.unit, decision.privacy.group
+    kinds = {kind.lower() for kind in _RECORD.findall(unit)} - {"day", "week"}  # of many records
+    if records > 1 and kinds and not _SEVERAL.search(unit):
+        yield Question(
+            "privacy.unit",
+            f"the unit is {unit!r}, and records_per_unit is {records}",
+            "Is one of these made of several records, or is everything protected that a person "
+            "has?",
+            "Write whom it protects, such as one patient, all visits; or records_per_unit = 1.",
         )
 
 
@@ -180,7 +207,7 @@ def _alternatives(decision: Decision) -> Iterator[Question]:
 
 def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> bool:
     """Whether records are replaced and nobody said how far that moves the answer."""
-    takes = "sensitivity" in KINDS[name].parameters
+    takes = "sensitivity" in KINDS[name].parameters and decision.correlation is None
     return decision.privacy.neighbours == "replace" and takes and "sensitivity" not in given
 
 

@@ -37,15 +37,15 @@ class EvidenceResult:
 
 def results(decision: Decision, folder: str | PathLike[str]) -> tuple[EvidenceResult, ...]:
     """What every file of evidence says, each by its path from this folder."""
-    named = enumerate(decision.evidence, 1)
-    return tuple(_result(place, entry, Path(folder)) for place, entry in named)
+    named = zip(decision.evidence, decision.evidence_paths(folder), strict=True)
+    return tuple(_result(place, *each) for place, each in enumerate(named, 1))
 
 
-def _result(place: int, entry: EvidenceFile, folder: Path) -> EvidenceResult:
+def _result(place: int, entry: EvidenceFile, file: Path) -> EvidenceResult:
     """What an audit's own report says; anything else is refused by its place in the file."""
     path = f"evidence[{place}].file"
     try:
-        held = json.loads(sources.text(folder / entry.file))
+        held = json.loads(sources.text(file))
     except FileNotFoundError as error:
         raise InvalidArgument(
             f"{path} must be a file that exists, beside the decision file, got {entry.file!r}"

@@ -180,6 +180,19 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, Field]:
     return {key: _parameter(key) for key in keys}
 
 
+def _as_it_is(**named: Any) -> Any:
+    """A value that is checked with the others of its model."""
+    (value,) = named.values()
+    return value
+
+
+# Models of correlated records that a decision holds in full, and the keys of all of them.
+KINDS_OF_MODELS = ("chain", "table", "independent", "exchangeable", "tree")
+_MODEL_KEYS = (
+    *("initial", "values", "probabilities", "rows", "marginal", "marginals", "records"),
+    *("count_law", "parent", "root", "tables", "weights"),
+)
+
 TITLE = Field("title", "What people call the release.", "Patients by district, 2026", text)
 TABLES: dict[str, Table] = {
     table.name: table
@@ -247,6 +260,32 @@ TABLES: dict[str, Table] = {
                     required=False,
                 ),
             ),
+        ),
+        Table(
+            "correlation",
+            "How the records of one person are correlated, where a model is known; it takes "
+            'neighbours = "replace" and the noise laplace.',
+            (
+                Field(
+                    "kind",
+                    f"The model: {', '.join(KINDS_OF_MODELS)}; the keys below are those of a "
+                    "chain.",
+                    "chain",
+                    partial(one_of, KINDS_OF_MODELS),
+                ),
+                Field("source", "Where it comes from.", "visits of 2020 to 2024", text),
+                Field(
+                    "transition",
+                    "Of each value of a record, the chances of the values of the next.",
+                    [[0.95, 0.05], [0.5, 0.5]],
+                    _as_it_is,
+                    required=False,
+                ),
+                Field("stationary", "Whether it has run for ever.", True, _as_it_is, False),
+                Field("length", "How many records one person has.", 12, _as_it_is, False),
+            ),
+            required=False,
+            others=lambda _: {key: Field(key, "", None, _as_it_is, False) for key in _MODEL_KEYS},
         ),
         Table(
             "mechanism",

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
 from tellapart._numeric.text import short
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import accepted
+from tellapart.decision.correlation import refuse_correlation
 from tellapart.decision.fields import (
     NEIGHBOURS,
     TABLES,
@@ -63,6 +65,15 @@ class Privacy:
     def group(self) -> int:
         """How many records are present or absent together: those of one unit."""
         return self.records_per_unit or 1
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A model of how the records of one person are correlated, and where it comes from."""
+
+    kind: str
+    source: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,7 @@ class Decided:
 RECORDS: dict[str, tuple[str, type[Any]]] = {
     "release": ("release", Release),
     "privacy": ("privacy", Privacy),
+    "correlation": ("correlation", Correlation),
     "mechanism": ("mechanism", Configuration),
     "attacker": ("attackers", Attacker),
     "limit": ("limits", RiskLimit),
@@ -184,9 +196,12 @@ class Decision:
     attackers: tuple[Attacker, ...]
     limits: tuple[RiskLimit, ...]
     decided: Decided
+    correlation: Correlation | None = None
     utility: Utility | None = None
     alternatives: tuple[Alternative, ...] = ()
     evidence: tuple[EvidenceFile, ...] = ()
+    # The text that it was read from, for the sake of its comments.
+    text: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", TITLE.check(title=self.title))
@@ -207,6 +222,8 @@ class Decision:
             object.__setattr__(self, part, checked)
         self._refuse_contradictions()
         refuse_relation(self.privacy.neighbours, Term(self.mechanism.name, self.mechanism.fixed))
+        if self.correlation is not None:
+            refuse_correlation(self)
         configured = self.mechanism.configured
         if self.family().whole and configured is not None:
             _checks.whole(1, **{"mechanism.configured": configured})
@@ -254,6 +271,10 @@ class Decision:
         from tellapart.decision.solving import answer
 
         return answer(self, certify, folder)
+
+    def evidence_paths(self, folder: str | PathLike[str]) -> tuple[Path, ...]:
+        """Where the files of evidence are, beside the decision file in this folder."""
+        return tuple(Path(folder, entry.file) for entry in self.evidence)
 
     def data(self) -> dict[str, Any]:
         """The record as a file has it: tables of keys, without what is left out."""
@@ -373,7 +394,7 @@ def _record(table: Table, kind: type[Any], path: str, given: Any) -> Any:
 
 def _made(table: Table, kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
     """A record of checked values; those of keys it has no place for go into its mapping."""
-    own = {each.key: each for each in table.fields}
+    own = {part.name for part in fields(kind)}
     # The name of a mechanism says which further keys it has, so that it is looked at first.
     for each in table.fields:
         if each.key not in given:
@@ -390,7 +411,9 @@ def _made(table: Table, kind: type[Any], path: str, given: Mapping[str, Any]) ->
     checked = {key: known[key].check(**{f"{path}.{key}": value}) for key, value in given.items()}
     values = {key: value for key, value in checked.items() if key in own}
     others = {key: value for key, value in checked.items() if key not in own}
-    mapping = next((part.name for part in fields(kind) if part.name in ("fixed", "about")), None)
+    mapping = next(
+        (part.name for part in fields(kind) if part.name in ("fixed", "about", "keys")), None
+    )
     return kind(**values, **({} if mapping is None else {mapping: others}))
 
 

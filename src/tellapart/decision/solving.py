@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tellapart._numeric.text import fixed, short
-from tellapart.choose.calibrate import Choice
+from tellapart.choose.calibrate import Choice, beside
 from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.choose.named_limits import (
     Setting,
@@ -29,6 +30,7 @@ from tellapart.choose.utility import (
 )
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
+from tellapart.decision.correlation import correlated
 from tellapart.decision.evidence import EvidenceResult, results
 from tellapart.decision.record import (
     Alternative,
@@ -42,6 +44,7 @@ from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Tellapar
 from tellapart.mechanisms.catalogue import NamedFamily, terms
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import MEASURES, Measure, Reading
+from tellapart.risk.sentences import CountedRisk, counted
 
 if TYPE_CHECKING:
     from tellapart.decision.consistency import Question
@@ -64,6 +67,8 @@ class LimitAnswer:
     reading: Reading
     alone: float | None
     binding: bool
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    advantage: Reading | None = field(default=None, repr=False)
 
     @property
     def attacker(self) -> str:
@@ -71,9 +76,70 @@ class LimitAnswer:
         return self.limit.attacker
 
     @property
+    def reason(self) -> str:
+        """Why so much is accepted."""
+        return self.limit.reason
+
+    @property
+    def risk(self) -> str:
+        """What is limited: *PPV at FPR 0.001*."""
+        return self.asked.label
+
+    @property
+    def bound(self) -> str:
+        """How far it is limited: *≤ 0.05*."""
+        return f"{'≥' if self.asked.least else '≤'} {short(self.asked.bound)}"
+
+    @property
+    def without(self) -> str:
+        """The risk without the release."""
+        return self.reading.columns[0]
+
+    @property
+    def reached(self) -> str:
+        """The risk with it."""
+        return self.reading.columns[1]
+
+    @property
+    def count(self) -> CountedRisk | None:
+        """The risk as a count of people; None where it is no share of any."""
+        return counted(self.reading, self.about, "release", bound=self.asked.bound)
+
+    @property
+    def accepted(self) -> str:
+        """How many people are accepted, where they can be counted."""
+        count = self.count
+        if count is None:
+            return f"{self.risk} {self.bound}"
+        most = count.accepted(self.asked.bound, self.asked.least)
+        return f"{'at least' if self.asked.least else 'at most'} {most:,} of {count.out_of:,}"
+
+    @property
+    def sentence(self) -> str:
+        """The risk without and with the release in people; of an ε, the advantage it allows."""
+        if (count := self.count) is not None:
+            return count.sentence
+        beside = None if self.advantage is None else counted(self.advantage, self.about, "release")
+        said = f"{self.reading.name}: {self.reached}; without the release, {self.without}."
+        return said if beside is None else f"{said} {beside.sentence}"
+
+    @property
     def words(self) -> str:
         """What is limited, and how far: *PPV at FPR 0.001 ≤ 0.05*."""
         return in_words(self.asked)
+
+    def data(self) -> dict[str, Any]:
+        """One limit as JSON can hold it."""
+        return {
+            "attacker": self.attacker,
+            "limit": self.words,
+            "reason": self.reason,
+            "alone": self.alone,
+            "binding": self.binding,
+            "accepted": self.accepted,
+            "sentence": self.sentence,
+            **_read(self.reading),
+        }
 
     def __str__(self) -> str:
         return f"{self.attacker}, {self.words}"
@@ -96,6 +162,20 @@ class AttackerAnswer:
 
     attacker: Attacker
     readings: tuple[Reading, ...]
+
+    @property
+    def about(self) -> str:
+        """The numbers that are given of the attacker."""
+        return ", ".join(f"{key} {short(value)}" for key, value in self.attacker.about.items())
+
+    @property
+    def risks(self) -> tuple[Reading, ...]:
+        """All risks but ε, which is the same for everybody."""
+        return tuple(reading for reading in self.readings if reading.key != "epsilon")
+
+    def data(self) -> dict[str, Any]:
+        """One attacker as JSON can hold it."""
+        return {"name": self.attacker.name, "risks": [*map(_read, self.readings)]}
 
 
 @dataclass(frozen=True)
@@ -178,7 +258,7 @@ class Answer:
         """The limit that the next less private value breaks; None where none does."""
         return next((limit for limit in self.limits if limit.binding), None)
 
-    @property
+    @cached_property
     def curve(self) -> TradeoffCurve:
         """What is left to an attacker on one unit of privacy."""
         return curve_of(self.subject)
@@ -186,7 +266,15 @@ class Answer:
     @property
     def scope(self) -> str:
         """Whether the numbers are for this mechanism or for all with a guarantee."""
+        if self.correlation:
+            return f"for values of one record, where the model is right: {self.correlation}"
         return scope(self.subject)
+
+    @cached_property
+    def correlation(self) -> str:
+        """How the records of one person are correlated, in words; empty where nobody says."""
+        stated = self.decision.correlation
+        return "" if stated is None else str(correlated(stated))
 
     @property
     def sampling(self) -> str:
@@ -215,21 +303,8 @@ class Answer:
             "doubt": self.doubt,
             "any_mechanism": self.any_mechanism,
             "binding": None if self.binding is None else self.binding.place,
-            "limits": [
-                {
-                    "attacker": each.attacker,
-                    "limit": each.words,
-                    "reason": each.limit.reason,
-                    "alone": each.alone,
-                    "binding": each.binding,
-                    **_read(each.reading),
-                }
-                for each in self.limits
-            ],
-            "attackers": [
-                {"name": each.attacker.name, "risks": [*map(_read, each.readings)]}
-                for each in self.attackers
-            ],
+            "limits": [each.data() for each in self.limits],
+            "attackers": [each.data() for each in self.attackers],
             "sensitivity": [vars(near) for near in self.sensitivity],
             "alternatives": [
                 {
@@ -258,9 +333,7 @@ class Answer:
             setting=setting,
             epsilon=float(curve.epsilon(self.delta)),
             limits=tuple(
-                replace(each, reading=_reading(each.limit.measure, curve, decision.about(attacker)))
-                for each in self.limits
-                for attacker in [decision.attacker(each.attacker)]
+                replace(each, **_read_off(each.limit, curve, each.about)) for each in self.limits
             ),
             attackers=tuple(_attacker(decision, each, curve) for each in decision.attackers),
             subject=subject,
@@ -285,7 +358,8 @@ class Check:
     """Whether a decision still stands: ``kept`` is None where nobody can say.
 
     ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
-    ``undecided`` what keeps it from being judged, ``questions`` that are open among it.
+    ``undecided`` what keeps it from being judged, ``questions`` that are open among it; ``limits``
+    are those that are broken.
     """
 
     kept: bool | None
@@ -293,6 +367,7 @@ class Check:
     broken: tuple[str, ...]
     undecided: tuple[str, ...]
     questions: tuple[Question, ...] = ()
+    limits: tuple[LimitAnswer, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -336,8 +411,8 @@ def answer(
     """The least private value that keeps every limit, each for its own attacker."""
     unread = decision.evidence and folder is None
     evidence = None if unread else results(decision, folder or ".")
-    privacy, limits = decision.privacy, decision.asked()
-    family = faced(decision.family(), privacy.relation, privacy.group)
+    limits = decision.asked()
+    family = _faced(decision, decision.family())
     choice, doubt = _chosen(decision, family, limits, certify)
     value = choice.short
     subject = family.make(value)
@@ -355,7 +430,8 @@ def answer(
         tuple(_attacker(decision, attacker, curve) for attacker in decision.attackers),
         tuple(_around(decision, family, limits, value)),
         tuple(_alternative(decision, limits, each) for each in decision.alternatives),
-        for_any_mechanism(family, limits, decision.delta),
+        # Of another mechanism with the same ε nobody knows what correlated records give away.
+        None if decision.correlation else for_any_mechanism(family, limits, decision.delta),
         choice,
         doubt,
         subject,
@@ -366,6 +442,13 @@ def answer(
         unjudged,
         evidence,
     )
+
+
+def _faced(decision: Decision, family: NamedFamily) -> NamedFamily:
+    """The family as the unit of privacy faces it: its records together, or as they correlate."""
+    if decision.correlation is not None:
+        return correlated(decision.correlation).family(family)
+    return faced(family, decision.privacy.relation, decision.privacy.group)
 
 
 # -- how far off the release is -------------------------------------------------------------
@@ -516,16 +599,27 @@ def _limits(
         alone: float | None = choice.short
         if len(limits) > 1 and not binding:
             try:
-                only, _ = chosen(family, [asked], certify=False)
+                only = beside(family.make, [asked], choice, family.whole)
             except NotCertified as doubtful:
                 raise _unsolved(decision, family, doubtful) from doubtful
             alone = None if unbound(only) else only.short
-        reading = _reading(limit.measure, curve, about)
-        answers.append(LimitAnswer(place, limit, asked, reading, alone, binding))
+        readings = _read_off(limit, curve, about)
+        own = LimitAnswer(
+            place, limit, asked, alone=alone, binding=binding, about=about, **readings
+        )
+        answers.append(own)
     return tuple(answers)
 
 
-def _reading(measure: Measure, curve: TradeoffCurve, about: dict[str, Any]) -> Reading:
+def _read_off(limit: RiskLimit, curve: TradeoffCurve, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A limited risk; beside one that is no count of people, the advantage."""
+    readings = {"reading": _reading(limit.measure, curve, about)}
+    if limit.measure.counted is None:
+        readings["advantage"] = _reading(MEASURES["advantage"], curve, about)
+    return readings
+
+
+def _reading(measure: Measure, curve: TradeoffCurve, about: Mapping[str, Any]) -> Reading:
     own = {argument.key: about[argument.key] for argument in measure.arguments}
     return measure.reading(curve, **own)
 
@@ -578,8 +672,10 @@ def _considered(
     made = described(spec, privacy.neighbours, privacy.group)
     if not isinstance(made, NamedFamily):
         alone = described(spec, privacy.neighbours, 1)
+        if decision.correlation is not None:
+            made = correlated(decision.correlation).faced(made)
         return spec, made, _asked_error(decision, alone, first.values)
-    unit = faced(made, privacy.relation, privacy.group)
+    unit = _faced(decision, made)
     choice, _ = chosen(unit, limits, certify=False)
     numbers = {**first.values, made.parameter: choice.short}
     error = _asked_error(decision, made.make(choice.short), numbers)

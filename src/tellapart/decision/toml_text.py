@@ -6,6 +6,7 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from tellapart import _checks, _files
 from tellapart.data import sources
+from tellapart.decision.comments import with_comments
 from tellapart.decision.fields import TABLES, TITLE, Field, Table
 from tellapart.decision.record import Decision, from_data
 from tellapart.errors import InvalidArgument
@@ -42,10 +44,19 @@ def parse(text: str) -> Decision:
     """
     _checks.instance(str, "the text of a decision file", text=text)
     try:
-        given = tomllib.loads(text)
+        given = tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin a file
     except (ValueError, RecursionError) as error:  # ValueError also for numbers without end
-        raise InvalidArgument(f"a decision file must be TOML: {error}") from error
-    return from_data(given)
+        said = f"a decision file must be TOML: {error}{_brackets(text)}"
+        raise InvalidArgument(said) from error
+    return replace(from_data(given), text=text)
+
+
+def _brackets(text: str) -> str:
+    """What to type where a table that may be there several times is opened like any other."""
+    for name in re.findall(r"^\s*\[(\w+)\]", text, re.M):
+        if name in TABLES and TABLES[name].repeated:
+            return f"; write {TABLES[name].head}, once for each"
+    return ""
 
 
 def read(path: str | PathLike[str]) -> Decision:
@@ -84,18 +95,33 @@ def write(decision: Decision, path: str | PathLike[str]) -> None:
 def dumps(decision: Decision) -> str:
     """The text of a decision's file; `parse` reads the same decision from it.
 
-    >>> dumps(parse(template())).splitlines()[0]
-    'title = "Patients by district, 2026"'
+    Of one that was read, comments stay, but for those beside values that have changed since.
+
+    >>> dumps(parse(template())) == template()
+    True
     """
     _checks.instance(Decision, "a Decision", decision=decision)
+    tables = decision.data()
+    if decision.text:
+        kept = with_comments(decision.text, tables, _line)
+        if kept is not None and _says(kept, tables):
+            return kept
     lines: list[str] = []
-    for key, value in decision.data().items():
+    for key, value in tables.items():
         if key == TITLE.key:
             lines.append(_line(key, value))
             continue
         for entries in value if TABLES[key].repeated else [value]:
             lines += ["", TABLES[key].head, *(_line(*entry) for entry in entries.items())]
     return "\n".join(lines) + "\n"
+
+
+def _says(text: str, tables: Mapping[str, Any]) -> bool:
+    """Whether a text has these tables, whatever their comments."""
+    try:
+        return from_data(tomllib.loads(text)).data() == tables
+    except ValueError:
+        return False
 
 
 def template() -> str:
@@ -145,11 +171,21 @@ def written(value: Any) -> str:
         return f'"{"".join(_escaped(sign) for sign in value)}"'
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(_line(_key(key), x) for key, x in value.items())}}}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
     return re.sub(r"e([+-])0*", r"e\1", repr(float(value))).replace("e+", "e")
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else written(key)
 
 
 def _escaped(sign: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tellapart import _checks, deployments
@@ -17,25 +17,22 @@ from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.utility import AnswerError
 from tellapart.decision.consistency import questions
-from tellapart.decision.evidence import EvidenceResult, results
+from tellapart.decision.evidence import results
 from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
 from tellapart.report.decision_model import (
     AlternativeRow,
-    AttackerPart,
     Comparable,
     DecisionDocument,
     DeploymentRow,
-    EvidenceRow,
-    LimitRow,
     NearbyRow,
     PeoplePicture,
 )
-from tellapart.report.meaning import assumptions, beside_baseline, certified
+from tellapart.report.meaning import assumptions, certified
 from tellapart.report.model import Made
-from tellapart.risk.catalogue import FPR, PRIOR, Reading
+from tellapart.risk.catalogue import FPR, MEMBERSHIP, PRIOR, Reading
 from tellapart.risk.sentences import CountedRisk, counted, rare_outputs
 
 # As many published deployments as a reader compares.
@@ -54,7 +51,6 @@ _MONTHS = [
     "November",
     "December",
 ]
-_PROOF = "Not refuted is not proven: a better attack, or more samples, may still refute the claim."
 
 
 def of_decision(
@@ -96,9 +92,9 @@ def of_decision(
         member=release.member or "",
         unit=privacy.unit,
         neighbours=privacy.relation.value,
-        records=_records(privacy.group),
-        harms=tuple(dict.fromkeys(limit.measure.harm for limit in decision.limits)),
-        limits=tuple(_limit(known, limit) for limit in known.limits),
+        records=_records(privacy.group, known.correlation),
+        harms=tuple(_harms(decision)),
+        limits=known.limits,
         picture=_picture(known),
         noise=_mechanism(known, but=("sensitivity",)),
         mechanism=mechanism,
@@ -111,7 +107,7 @@ def of_decision(
         decided_by=decided.owner,
         decided_on=_day(decided.date),
         review_on=_day(decided.review),
-        attackers=tuple(_attacker(known, place) for place in range(len(known.attackers))),
+        attackers=known.attackers,
         epsilon=f"≤ {fixed(known.epsilon, up=True)}",
         delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
@@ -121,14 +117,16 @@ def of_decision(
         sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),
         comparable=_comparable(known),
-        assumptions=(*assumptions(known.subject), *filter(None, [known.doubt])),
+        assumptions=(*_assumptions(known), *filter(None, [known.doubt])),
         not_covered=_not_covered(known),
-        evidence=tuple(map(_evidence, known.evidence or ())),
+        evidence=known.evidence or (),
         questions=tuple(map(str, questions(decision, least))),
         registry=_registry(known, mechanism),
+        nist=_nist(known, mechanism),
         toml=decisions.dumps(decision),
         made=Made(command, (), None, versions()),
         answer=least,
+        sources=decision.evidence_paths(folder),
     )
 
 
@@ -143,12 +141,34 @@ def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
         clash = [
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
-    # Open questions are told in full; that nothing is configured is no alert.
+    # What to do about a question stands with the others; that nothing is configured is no alert.
     doubts = check.undecided[: len(check.undecided) - len(check.questions)]
     if answer.decision.mechanism.configured is None:
         doubts = ()
-    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*check.broken, *doubts))
-    return (*reasons, *clash, *(f"Open question: {each}" for each in check.questions))
+    late, others = int(check.overdue), int(check.overdue) + len(check.limits)
+    places = [limit.place for limit in check.limits]
+    broken = (_broken(answer, limit) for limit in answer.limits if limit.place in places)
+    wrong = (*check.broken[:late], *broken, *check.broken[others:])
+    reasons = (f"{reason[0].upper()}{reason[1:]}." for reason in (*wrong, *doubts))
+    return (*reasons, *clash, *(f"Open question: {each.asked}" for each in check.questions))
+
+
+def _broken(answer: Answer, limit: LimitAnswer) -> str:
+    """A limit that what is in use breaks, as a count of people where it is one."""
+    if (count := limit.count) is None:
+        reached = limit.reached.removeprefix("≈ ")
+        return f"{limit.attacker}: {limit.words} is broken, {reached} with {answer.asks}"
+    return (
+        f"the limit on {limit.attacker} is broken: {'only' if limit.asked.least else 'up to'} "
+        f"{count.with_output:,} of {count.out_of:,} with the release; accepted: {limit.accepted}"
+    )
+
+
+def _harms(decision: decisions.Decision) -> Iterator[str]:
+    """What somebody could find out; of whom is in the data, what that says of the person."""
+    for harm in dict.fromkeys(limit.measure.harm for limit in decision.limits):
+        member = decision.release.member if harm == MEMBERSHIP else None
+        yield harm if member is None else f"{harm}: {member.rstrip('.')}"
 
 
 def _day(day: datetime.date) -> str:
@@ -156,7 +176,9 @@ def _day(day: datetime.date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def _records(group: int) -> str:
+def _records(group: int, correlation: str = "") -> str:
+    if correlation:
+        return f"one record, correlated with others: {correlation}"
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
@@ -173,45 +195,6 @@ def _counted(
 ) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
     return counted(reading, about, "release", bound=bound)
-
-
-def _limit(answer: Answer, limit: LimitAnswer) -> LimitRow:
-    without, reached, _ = limit.reading.columns
-    count = _counted(answer, limit.attacker, limit.reading, limit.asked.bound)
-    side = "≥" if limit.asked.least else "≤"
-    accepted = f"{limit.asked.label} {side} {short(limit.asked.bound)}"
-    sentence = f"{limit.reading.name}: {reached}; without the release, {without}."
-    if count is None:  # such as an ε: the advantage is that of anybody, in people
-        sentence += f" {_advantage(answer, limit.attacker)}"
-    else:
-        sentence = count.sentence
-        most = count.accepted(limit.asked.bound, limit.asked.least)
-        side_of = "at least" if limit.asked.least else "at most"
-        accepted = f"{side_of} {most:,} of {count.out_of:,}"
-    alone = "any" if limit.alone is None else short(limit.alone, 6)
-    return LimitRow(
-        limit.attacker,
-        limit.asked.label,
-        f"{side} {short(limit.asked.bound)}",
-        limit.limit.reason,
-        without,
-        reached,
-        alone,
-        limit.binding,
-        sentence,
-        accepted,
-    )
-
-
-def _advantage(answer: Answer, attacker: str) -> str:
-    reading = _reading_of(answer, attacker, "advantage")
-    count = None if reading is None else _counted(answer, attacker, reading)
-    return "" if count is None else count.sentence
-
-
-def _reading_of(answer: Answer, attacker: str, key: str) -> Reading | None:
-    (part,) = (each for each in answer.attackers if each.attacker.name == attacker)
-    return next((reading for reading in part.readings if reading.key == key), None)
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:
@@ -250,8 +233,7 @@ def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
     if check.questions:
         yield "All this holds only if the open questions above are answered as assumed."
     if (binding := answer.binding) is not None:
-        accepted = _limit(answer, binding).accepted
-        yield f"The limit that decides is that on {binding.attacker}: {accepted}."
+        yield f"The limit that decides is that on {binding.attacker}: {binding.accepted}."
 
 
 def _utility(answer: Answer) -> tuple[str, ...]:
@@ -280,13 +262,6 @@ def _few(value: float, most: float | None) -> str:
 
 
 # -- limits, alternatives, deployments -------------------------------------------------------
-
-
-def _attacker(answer: Answer, place: int) -> AttackerPart:
-    part = answer.attackers[place]
-    about = ", ".join(f"{key} {short(value)}" for key, value in part.attacker.about.items())
-    risks = tuple(beside_baseline(each) for each in part.readings if each.key != "epsilon")
-    return AttackerPart(part.attacker.name, part.attacker.knows, about, risks)
 
 
 def _nearby(answer: Answer) -> list[NearbyRow]:
@@ -388,6 +363,19 @@ def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
     return DeploymentRow(name, published.promise, published.per, advantage, tpr)
 
 
+def _assumptions(answer: Answer) -> tuple[str, ...]:
+    """What must be true of the code, and of a model where records are correlated by one."""
+    decision = answer.decision
+    if decision.correlation is None:
+        return assumptions(answer.subject)
+    return (
+        f"The records of one person are {answer.correlation} (from {decision.correlation.source}), "
+        "and independent of those of other people. An attacker may know this model, and all "
+        "records of other people (Pufferfish privacy).",
+        *assumptions(decision.family().make(answer.value)),
+    )
+
+
 def _not_covered(answer: Answer) -> tuple[str, ...]:
     """What the numbers say nothing about, whoever asks."""
     decision = answer.decision
@@ -399,6 +387,13 @@ def _not_covered(answer: Answer) -> tuple[str, ...]:
         else f"More than {group:,} records of one person: up to {group:,} are counted together, "
         "and whoever has more is protected less."
     )
+    if decision.correlation is not None:
+        several = (
+            f"Whatever the model of correlation does not have ({answer.correlation}, from "
+            f"{decision.correlation.source}): where records follow each "
+            "other in another way, no limit here is known to hold. Nor is all that one "
+            "person has protected together: the limits are on values of one record."
+        )
     said = [
         several,
         "Correlated records: relatives, colleagues or earlier visits may tell about a person who "
@@ -429,7 +424,7 @@ def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
         "dp_variant.data_domain": decision.release.data,
         "privacy_loss.privacy_unit": decision.privacy.unit,
         "privacy_loss.privacy_unit_details": f"{decision.privacy.relation.value}; "
-        f"{_records(decision.privacy.group)}",
+        f"{_records(decision.privacy.group, answer.correlation)}",
         "privacy_loss.privacy_parameters.epsilon": fixed(answer.epsilon, up=True),
         "privacy_loss.privacy_parameters.delta": short(answer.delta),
         "implementation.mechanisms": mechanism,
@@ -439,12 +434,28 @@ def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
     }
 
 
-# -- evidence --------------------------------------------------------------------------------
+# The levels of the pyramid of NIST SP 800-226 in the words of NIST's own page on its draft; the
+# publication has more blocks in each, which are not quoted here as that page does not name them.
+NIST = (
+    "NIST Offers Draft Guidance on Evaluating a Privacy Protection Technique for the AI Era, "
+    "nist.gov/news-events/news/2023/12"
+)
+_TOP = "top level: “the most direct measures of privacy guarantees, including epsilon”"
+_MIDDLE = (
+    "middle level: “factors that can undermine a differential privacy guarantee, such as lack of "
+    "sufficient security”"
+)
+_BOTTOM = "bottom level: “underlying factors, such as the data collection process”"
 
 
-def _evidence(result: EvidenceResult) -> EvidenceRow:
-    """What an audit's own report says, and what that is no proof of."""
-    told = {part.name: getattr(result, part.name) for part in fields(EvidenceRow)}
-    if result.refuted is False:
-        told["reasons"] = (*result.reasons, _PROOF)
-    return EvidenceRow(**told)
+def _nist(answer: Answer, mechanism: str) -> dict[str, str]:
+    """What this decision has for each level, and what it has not."""
+    privacy, evidence = answer.decision.privacy, answer.evidence or ()
+    tested = "; ".join(map(str, evidence)) or "no audit or probe is on record"
+    return {
+        _TOP: f"{mechanism}: ε ≤ {fixed(answer.epsilon, up=True)} at δ = {short(answer.delta)}; "
+        f"unit of privacy: {privacy.unit} ({_records(privacy.group, answer.correlation)})",
+        _MIDDLE: f"tests of the code: {tested}; security of the data and ways around the release "
+        "are not judged here",
+        _BOTTOM: f"{answer.decision.release.data.rstrip('.')}; its collection is not judged here",
+    }

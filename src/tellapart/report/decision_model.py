@@ -4,42 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from tellapart._numeric.text import as_json, short
-from tellapart.decision.solving import Answer
+from tellapart.decision.evidence import EvidenceResult
+from tellapart.decision.solving import Answer, AttackerAnswer, LimitAnswer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
-from tellapart.report.model import Made, Risk
+from tellapart.report.model import Made
 
 # Of more people than this a dot stands for several.
 _DOTS = 1_000
-
-
-@dataclass(frozen=True)
-class LimitRow:
-    """One limit: whose risk, why so much, and what is reached, beside its baseline."""
-
-    attacker: str
-    risk: str
-    limit: str
-    reason: str
-    without: str
-    reached: str
-    alone: str
-    binding: bool
-    sentence: str
-    accepted: str
-
-
-@dataclass(frozen=True)
-class AttackerPart:
-    """One attacker: what they know, and every risk without and with the release."""
-
-    name: str
-    knows: str
-    about: str
-    risks: tuple[Risk, ...]
 
 
 @dataclass(frozen=True)
@@ -76,20 +52,6 @@ class Comparable:
     other: tuple[str, ...]
     source: str
     caveats: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EvidenceRow:
-    """What an audit or a probe of the code came to, as its own report has it."""
-
-    file: str
-    what: str
-    headline: str
-    reasons: tuple[str, ...]
-    claim: str
-    design: str
-    refuted: bool | None
-    command: str
 
 
 @dataclass(frozen=True)
@@ -138,7 +100,7 @@ class DecisionDocument:
 
     ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
     Risks, ε and error are those of what is in use; of the least noise, where nothing is known to
-    be ``in_use``.
+    be ``in_use``. No page is written in the place of its ``sources``.
 
     >>> from tellapart import decision, report
     >>> document = report.of_decision(decision.parse(decision.template()))
@@ -158,7 +120,7 @@ class DecisionDocument:
     neighbours: str
     records: str
     harms: tuple[str, ...]
-    limits: tuple[LimitRow, ...]
+    limits: tuple[LimitAnswer, ...]
     picture: PeoplePicture | None
     noise: str
     mechanism: str
@@ -171,7 +133,7 @@ class DecisionDocument:
     decided_by: str
     decided_on: str
     review_on: str
-    attackers: tuple[AttackerPart, ...]
+    attackers: tuple[AttackerAnswer, ...]
     epsilon: str
     delta: str
     delta_rule: str
@@ -183,18 +145,25 @@ class DecisionDocument:
     comparable: Comparable
     assumptions: tuple[str, ...]
     not_covered: tuple[str, ...]
-    evidence: tuple[EvidenceRow, ...]
+    evidence: tuple[EvidenceResult, ...]
     questions: tuple[str, ...]
     registry: Mapping[str, str]
+    nist: Mapping[str, str]
     toml: str
     made: Made
     answer: Answer = field(repr=False, compare=False)
+    sources: tuple[Path, ...] = field(default=(), repr=False, compare=False)
 
     def data(self) -> dict[str, Any]:
         """The document as JSON can hold it, with the whole answer."""
         held = {
             part.name: as_json(getattr(self, part.name))
             for part in fields(self)
-            if part.name != "answer"
+            if part.name not in ("answer", "sources", "limits", "attackers")
         }
-        return {**held, "answer": as_json(self.answer.data())}
+        return {
+            **held,
+            "limits": as_json([each.data() for each in self.limits]),
+            "attackers": as_json([each.data() for each in self.attackers]),
+            "answer": as_json(self.answer.data()),
+        }

@@ -27,16 +27,19 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
+from tellapart.decision.solving import LimitAnswer
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
-from tellapart.report.decision_document import REGISTRY
-from tellapart.report.decision_model import DecisionDocument, LimitRow
+from tellapart.report.decision_document import NIST, REGISTRY
+from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Item, Report, Traced
 from tellapart.risk.sentences import in_full
 
 # More lines of a ledger than these are summed up; all of them are in the data.
 _LINES = 24
+# More alerts, or limits, than these do not fit on the first page of a decision; all of them follow.
+_MOST = 4
 # What no page may hold, or what turns the order of letters round.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
@@ -74,17 +77,25 @@ def decision_page(document: DecisionDocument) -> str:
         document=document,
         panels=panels,
         by_attacker=_by_attacker(document),
+        most=_MOST,
+        most_limits=_most_limits(document),
         registry=REGISTRY,
+        nist=NIST,
     )
 
 
-def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitRow]]]:
-    """Each attacker with the limits on them."""
-    rows = {
-        part.name: (part.knows, [row for row in document.limits if row.attacker == part.name])
-        for part in document.attackers
-    }
-    return [(name, knows, limits) for name, (knows, limits) in rows.items() if limits]
+def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitAnswer]]]:
+    """Each attacker with the limits on them: as many as a page has room for, the binding first."""
+    first = sorted(document.limits, key=lambda row: not row.binding)[: _most_limits(document)]
+    shown = [row for row in document.limits if row in first]
+    who = [part.attacker for part in document.attackers]
+    rows = [(x.name, x.knows, [row for row in shown if row.attacker == x.name]) for x in who]
+    return [(name, knows, limits) for name, knows, limits in rows if limits]
+
+
+def _most_limits(document: DecisionDocument) -> int:
+    """Alerts take the place of a limit."""
+    return _MOST - bool(document.alerts)
 
 
 def _seen(array: IconArray) -> IconArray:
@@ -105,6 +116,7 @@ def _template(name: str) -> Template:
     )
     made.filters["percent"] = percent
     made.filters["digits"] = lambda value: short(value, 3)
+    made.filters["alone"] = lambda value: "any" if value is None else short(value, 6)
     made.filters["stop"] = lambda text: text.rstrip().removesuffix(".")
     made.filters["count_of"] = in_full
     made.filters["count"] = lambda value: f"{value:,}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from tellapart import _checks, _files
@@ -50,6 +51,25 @@ def _free(page: Path) -> None:
         )
 
 
+def refuse_sources(page: Path, sources: Iterable[Path], called: str = "path") -> None:
+    """Neither the page nor its data may take the place of what they are made from."""
+    for written in places(page):
+        for source in sources:
+            if written.resolve() == source.resolve() or _same_file(written, source):
+                _checks.refuse(
+                    called,
+                    f"leave {source} as it is, which the decision is made from; name another "
+                    f"page, such as {page.with_stem(f'{page.stem}-decision')}",
+                    str(page),
+                )
+
+
+def _same_file(written: Path, source: Path) -> bool:
+    with suppress(OSError):
+        return written.samefile(source)
+    return False
+
+
 def _is_report(file: Path) -> bool:
     try:
         held = json.loads(sources.text(file))
@@ -89,6 +109,8 @@ def write(report: Report | DecisionDocument, path: str | Path) -> tuple[Path, Pa
     """
     _checks.instance((Report, DecisionDocument), _KINDS, report=report)
     place, beside = places(target(path))
+    if isinstance(report, DecisionDocument):
+        refuse_sources(place, report.sources)
     data = json.dumps(report.data(), ensure_ascii=False, indent=2) + "\n"
     texts = {place: page(report), beside: data}
     _files.sweep(place.parent)

@@ -183,6 +183,10 @@ class Counted:
     people: bool = True
 
 
+# What somebody who tells members from non-members finds out about a person.
+MEMBERSHIP = "that the person is in the data"
+
+
 @dataclass(frozen=True)
 class Measure:
     """A risk that is read off a curve, declared once for tables, limits, commands and page.
@@ -207,7 +211,7 @@ class Measure:
     detail: bool = False
     bound_only: bool = False
     counted: Counted | None = None
-    harm: str = "that the person is in the data"
+    harm: str = MEMBERSHIP
 
     @cached_property
     def needs(self) -> tuple[str, ...]:

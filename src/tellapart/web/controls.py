@@ -96,6 +96,7 @@ class File:
     help: str = ""
     instead_of: str = ""  # the tick that a file takes off
     once: bool = False  # whether it sets the page, and is not asked for again
+    paste: str = ""  # what to say above a box for the text of a file, where there is one
     kind: str = made(default="file", init=False)
 
 

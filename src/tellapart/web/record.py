@@ -11,6 +11,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -234,7 +235,7 @@ def edited(record: Decision, values: Mapping[str, Any]) -> Decision:
         own = f"a{place}."
         about = {key.removeprefix(own): x for key, x in new.items() if key.startswith(own)}
         _set_attacker(tables, place, about)
-    return from_data(tables)
+    return replace(from_data(tables), text=record.text)
 
 
 def with_attacker(record: Decision) -> Decision:
@@ -243,7 +244,7 @@ def with_attacker(record: Decision) -> Decision:
     name = f"{TODO}attacker {1 + len(record.attackers)}"
     usual = {PRIOR.key: PRIOR.default, FPR.key: FPR.default}
     tables["attacker"].append({**_to_do("attacker"), "name": name, **usual})
-    return from_data(tables)
+    return replace(from_data(tables), text=record.text)
 
 
 def _set_mechanism(record: Decision, tables: dict[str, Any], values: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import choose, risk
 from tellapart._decimals import plain_exponent
+from tellapart.choose import calibrate
 from tellapart.risk.catalogue import MEASURES
 
 SMALL = choose.at_most(0.1, risk.advantage)
@@ -319,6 +320,35 @@ def test_a_family_that_ends_beyond_all_fractions_ends_there():
     )
     assert found.binding is None
     assert found.parameter > 1e300
+
+
+@pytest.mark.parametrize("looser", [0.12, 0.6])
+@pytest.mark.parametrize(
+    ("search", "family", "whole"),
+    [
+        (choose.least, ta.Gaussian, False),
+        (choose.largest, ta.Laplace.with_epsilon, False),
+        (choose.largest, lambda k: ta.Gaussian(40).repeated(int(k)), True),
+        (choose.least, lambda x: ta.Gaussian(x).sampled(0.01).repeated(500), False),
+    ],
+)
+def test_what_another_limit_asks_is_the_same_begun_from_curves_that_are_known(
+    search, family, whole, looser
+):
+    tried = []
+
+    def counted(parameter):
+        tried.append(parameter)
+        return family(parameter)
+
+    strict = search(family, [SMALL], whole=whole)
+    loose = [choose.at_most(looser, risk.advantage)]
+    alone = search(counted, loose, whole=whole)
+    before = len(tried)
+    found = calibrate.beside(counted, loose, strict, whole)
+    assert (found.short, str(found.binding)) == (alone.short, str(alone.binding))
+    assert found.parameter == pytest.approx(alone.parameter, rel=1e-9)
+    assert len(tried) - before <= before
 
 
 def test_a_measure_that_wavers_is_refused():

@@ -190,6 +190,14 @@ def test_noise_on_the_mean_gradient_whatever_the_loader(scheme):
         answer_error(ta.matrix_mechanism(np.eye(2), 1, [[0]]), "gradient", batch_size=200)
 
 
+@pytest.mark.parametrize("scheme", [ta.Sampling.POISSON, ta.Sampling.WITHOUT_REPLACEMENT])
+def test_noise_on_the_mean_gradient_where_a_record_is_replaced(scheme):
+    sizes = {"batch_size": 200, "data_size": 20_000, "epochs": 1}
+    training = ta.dp_sgd(1.2, **sizes, scheme=scheme, neighbours=ta.Neighbours.REPLACE)
+    error = answer_error(training, "gradient", batch_size=200, clipping_norm=3)
+    assert error.deviation == pytest.approx(1.2 * 3 / 200)
+
+
 def test_of_several_releases_it_is_the_error_of_each():
     once, often = (answer_error(m) for m in (ta.Gaussian(4), ta.Gaussian(4).repeated(12)))
     assert (once.deviation, once.margin) == (often.deviation, often.margin)

@@ -42,6 +42,8 @@ def test_nothing_is_asked_where_all_fits():
         ("one visit", None, []),
         ("one message of one customer", None, []),
         ("one user-day", None, []),
+        ("one user-day", 40, []),
+        ("one visit", 6, ["privacy.unit"]),
     ],
 )
 def test_the_unit_is_held_against_the_neighbouring_relation(unit, records, asked):

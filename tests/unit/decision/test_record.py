@@ -49,8 +49,8 @@ def test_the_template_is_a_decision_and_has_every_key_once_with_its_help():
 def test_every_commented_line_of_the_template_is_valid_where_its_hash_is_taken_away():
     for line in re.findall(r"^#(\w+ = .+)$", TEMPLATE, re.M):
         key = line.partition(" = ")[0]
-        if key in ("file", "what"):
-            continue
+        if key in ("file", "what", "kind", "source", "transition", "stationary", "length"):
+            continue  # of a table that is left out as a whole
         text = TEMPLATE.replace(f"#{line}", line)
         if key == "delta":
             text = re.sub(r"^delta_rule = .*$", "", text, flags=re.M)
@@ -61,6 +61,23 @@ def test_every_commented_line_of_the_template_is_valid_where_its_hash_is_taken_a
     at = TEMPLATE.index("#[[evidence]]")
     more = re.sub(r"^#(?=\w|\[)", "", TEMPLATE[at:], flags=re.M)
     assert decision.parse(TEMPLATE[:at] + more).evidence[0].file == "audit.json"
+    first, last = TEMPLATE.index("#[correlation]"), TEMPLATE.index("\n\n", TEMPLATE.index("#[corr"))
+    model = re.sub(r"^#(?=\w|\[)", "", TEMPLATE[first:last], flags=re.M)
+    text = f"{TEMPLATE[:first]}{model}{TEMPLATE[last:]}".replace('"add-remove"', '"replace"')
+    assert decision.parse(text).correlation.kind == "chain"
+
+
+def test_a_file_may_begin_as_some_editors_begin_it_and_end_lines_as_others_do(tmp_path):
+    path = tmp_path / "decision.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TEMPLATE.replace("\n", "\r\n").encode())
+    assert decision.read(path) == decision.parse(TEMPLATE)
+
+
+def test_one_bracket_too_few_is_said_to_be_one():
+    with pytest.raises(InvalidArgument, match=r"TOML: .*; write \[\[limit\]\], once for each$"):
+        decision.parse(TEMPLATE.replace("[[limit]]", "[limit]") + "\n[[limit]]\n")
+    with pytest.raises(InvalidArgument, match=r"^limit must be written as \[\[limit\]\], once"):
+        decision.parse(TEMPLATE.replace("[[limit]]", "[limit]"))
 
 
 def test_delta_comes_from_its_rule():

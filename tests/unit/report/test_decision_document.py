@@ -39,7 +39,7 @@ def first():
 
 def first_page(text):
     """What is printed before the first break."""
-    start = text.index('<section class="first">')
+    start = text.index('<section class="first')
     return Page(text[start : text.index("</section>", start) + len("</section>")]).text
 
 
@@ -87,9 +87,14 @@ def test_no_word_of_the_trade_is_left_unexplained(case):
 @pytest.mark.parametrize("case", CASES)
 def test_what_it_means_to_be_in_the_data_is_said(case):
     told = document(case)
-    meant = told.answer.decision.release.member
-    assert f"A person in the data is {meant}." in first_page(report.page(told))
-    assert "A person in the data is" not in report.page(replace(told, member=""))
+    meant, words = told.answer.decision.release.member, first_page(report.page(told))
+    said = ": " if case != "census" else "A person in the data is "  # where that is no secret
+    assert f"{said}{meant}." in words
+    assert words.count(meant) == 1
+    silent = replace(
+        told.answer.decision, release=replace(told.answer.decision.release, member=None)
+    )
+    assert meant not in report.page(report.of_decision(silent))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -210,6 +215,20 @@ def test_a_real_report_is_read_as_evidence(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["audit.html", "linked.html"])
+def test_no_page_takes_the_place_of_the_evidence_that_it_is_made_from(tmp_path, name):
+    record = audited(tmp_path, curves={})
+    if name == "linked.html":
+        (tmp_path / "linked.json").hardlink_to(tmp_path / "audit.json")
+    (tmp_path / name).write_text("the page of the audit", encoding="utf-8")
+    held = (tmp_path / "audit.json").read_bytes()
+    document = report.of_decision(record, folder=tmp_path)
+    with pytest.raises(ta.InvalidArgument, match=r"^path must leave .*audit\.json as it is"):
+        report.write(document, tmp_path / name)
+    assert (tmp_path / "audit.json").read_bytes() == held
+    assert report.write(document, tmp_path / "decision.html")[1].exists()
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -258,14 +277,38 @@ def test_questions_that_block_are_alerts_with_their_text():
     privacy = replace(FIRST.privacy, unit="one patient, all visits", records_per_unit=None)
     told = report.of_decision(replace(FIRST, privacy=privacy))
     (alert,) = told.alerts
-    assert alert.startswith("Open question: privacy.records_per_unit: the unit is 'one patient, ")
-    assert alert.removeprefix("Open question: ") in told.questions
+    assert alert.startswith("Open question: the unit is 'one patient, ")
+    asked = alert.removeprefix("Open question: ")
+    assert any(f": {asked} " in question for question in told.questions)  # and what to do about it
     words = first_page(report.page(told))
     assert alert in words
     assert "only if the open questions above are answered as assumed" in words
     other = [question for question in first().questions if question.startswith("mechanism.name")]
     assert len(other) == 1  # asked, and blocks nothing
     assert first().alerts == ()
+
+
+def test_alerts_and_limits_that_the_first_page_has_no_room_for_follow_on_the_next():
+    many = tuple(
+        decision.record.Attacker(f"attacker {k}", "a list", {"prior": 5e-3, "fpr": 1e-3})
+        for k in range(6)
+    )
+    limits = tuple(
+        decision.record.RiskLimit(each.name, "ppv", at_most=0.02 + k / 100, reason=f"reason {k}")
+        for k, each in enumerate(many)
+    )
+    told = report.of_decision(replace(FIRST, attackers=many, limits=limits))
+    assert len(told.alerts) == 6  # every prior lies below the base rate
+    page = report.page(told)
+    words, whole = first_page(page), Page(page).text
+    binding = next(row for row in told.limits if row.binding)
+    assert binding.reason in words
+    assert sum(row.reason in words for row in told.limits) == 3
+    assert "3 more of the limits: below" in words
+    assert [alert in words for alert in told.alerts] == [True] * 4 + [False] * 2
+    assert "2 more, below: “What speaks against it, or is open”" in words
+    assert all(alert in whole for alert in told.alerts)
+    assert all(row.reason in whole for row in told.limits)
 
 
 def test_of_an_answer_whose_evidence_was_not_read_it_is_read(tmp_path):
@@ -281,6 +324,21 @@ def test_an_answer_that_is_too_far_off_is_an_alert():
     (alert,) = [one for one in told.alerts if one.startswith("The answer is less accurate")]
     assert "95 % interval of a histogram ≤ 3 clashes with an insurer" in alert
     assert alert in first_page(report.page(told))
+
+
+def test_levels_of_nist_are_quoted_with_their_source_and_what_is_not_judged(tmp_path):
+    told = first()
+    words = Page(report.page(told)).text
+    assert "nist.gov/news-events/news/2023/12" in words
+    top, middle, bottom = told.nist.values()
+    assert f"ε {told.epsilon} at δ = {told.delta}" in top
+    assert middle.startswith("tests of the code: no audit or probe is on record; ")
+    assert bottom == "Patient registry, 2025; its collection is not judged here"
+    refuted = report.of_decision(audited(tmp_path), folder=tmp_path).nist
+    assert "REFUTED: the claim ε = 1 (audit.json)" in [*refuted.values()][1]
+    for level, said in told.nist.items():
+        assert level in words
+        assert said in words
 
 
 # -- what is in use ------------------------------------------------------------------------------
@@ -399,9 +457,8 @@ def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason
     used = told.answer.at(told.answer.decision.mechanism.configured)
     for part, answered in zip(told.attackers, used.attackers, strict=True):
         shown = [one for one in answered.readings if one.key != "epsilon"]
-        assert [(one.without, one.words, one.gain) for one in part.risks] == [
-            one.columns for one in shown
-        ]
+        assert [one.columns for one in part.risks] == [one.columns for one in shown]
+        assert all(column in Page(page).text for one in shown for column in one.columns)
     for row in told.limits:
         assert row.without
         assert Page(f"<p>{page}</p>".replace("<!DOCTYPE html>", "")).text.count(row.reason) >= 2
@@ -428,6 +485,7 @@ def test_all_parts_are_there_in_order(case):
         "The numbers",
         "Sensitivity analysis",
         "For a public registry",
+        "For an evaluation after NIST SP 800-226",
         "How to reproduce",
         "Signatures",
     ]
@@ -450,7 +508,7 @@ def test_its_data_are_json_and_hold_the_decision(case):
     assert decision.parse(data["toml"]) == told.answer.decision
     assert data["answer"]["value"] == told.answer.value
     assert "answer" in data
-    assert data["limits"][0]["without"] == told.limits[0].without
+    assert data["limits"][0]["sentence"] == told.limits[0].sentence
 
 
 def test_both_files_are_written_and_written_again(tmp_path):
@@ -526,10 +584,14 @@ def said(value, words, at=""):
     if not is_dataclass(value):
         return value
     same = {"attacker", "name"}  # by which parts of a document belong together
+    # What nobody writes: numbers with their side, and words of the catalogue.
+    fixed_words = ("answer", "side", "asked", "about", "risk", "reading", "readings", "advantage")
     changed = {
-        one.name: words if one.name in same else said(held, words, f"{at}.{one.name}")
+        one.name: words
+        if one.name in same and isinstance(held, str)
+        else said(held, words, f"{at}.{one.name}")
         for one in fields(value)
-        if (held := getattr(value, one.name)) is not None and one.name not in ("answer", "side")
+        if (held := getattr(value, one.name)) is not None and one.name not in fixed_words
     }
     return replace(value, **changed)
 

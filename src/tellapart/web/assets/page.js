@@ -254,6 +254,13 @@
         node.classList.remove("over");
         take(event.dataTransfer.files[0]);
       });
+      if (one.paste) {
+        const box = element("textarea", { id: id + "-paste", rows: 3, spellcheck: false, autocomplete: "off" });
+        const read = () => { if (box.value.trim()) take(new File([box.value], "pasted text")); };
+        box.addEventListener("change", read);
+        box.addEventListener("paste", () => setTimeout(() => box.blur(), 0)); // left, it is read
+        node.append(element("label", { htmlFor: id + "-paste" }, one.paste), box);
+      }
       node.follow = () => {};
       return node;
     },
@@ -282,7 +289,7 @@
     if (one.help) {
       const help = element("p", { className: "quiet", id: id + "-help" }, one.help);
       node.append(help);
-      for (const input of node.querySelectorAll("input, select")) {
+      for (const input of node.querySelectorAll("input, select, textarea")) {
         const before = input.getAttribute("aria-describedby");
         input.setAttribute("aria-describedby", (before ? before + " " : "") + id + "-help");
       }

@@ -29,7 +29,7 @@ COMMAND = f"tellapart decide {FILE}"
 NEW = "new"
 _LARGEST = f"{record.LARGEST_FILE // 1024} KB"
 # Shown, kept and written again, but nothing here sets them.
-_KEPT = ("utility", "alternative", "evidence")
+_KEPT = ("correlation", "utility", "alternative", "evidence")
 
 
 # -- controls ---------------------------------------------------------------------------------
@@ -61,8 +61,9 @@ def file_control() -> ControlGroup:
                 ".toml",
                 record.LARGEST_FILE,
                 f"As tellapart decide reads it, up to {_LARGEST}. It is read in memory on this "
-                "machine; all that it says goes into the address of this page, but for comments.",
+                "machine; all that it says goes into the address of this page.",
                 once=True,
+                paste="Or paste its text here",
             ),
         ),
     )
@@ -212,6 +213,8 @@ def _sentences(answer: Solved, certified: bool) -> list[str]:
     epsilon = fixed(answer.epsilon, up=True)
     number = privacy.group
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
+    if answer.correlation:
+        records = f"whose records are {answer.correlation} (Pufferfish privacy)"
     said.append(
         f"{given.title}. Unit of privacy: {privacy.unit}, {records}; ε ≤ {epsilon} at "
         f"δ = {short(answer.delta)}."
