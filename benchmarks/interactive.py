@@ -44,7 +44,7 @@ RISKS: dict[str, Callable[[ta.TradeoffCurve], object]] = {
     "posterior": lambda c: risk.posterior(c, loss=0.5, prior=0.01),
     "largest posterior": lambda c: risk.max_posterior(c, prior=0.01),
     "F-score": lambda c: risk.f_score(c, weight=1, prior=0.01),
-    "success": lambda c: risk.success(c, prior=0.01),
+    "success": lambda c: risk.accuracy(c, prior=0.01),
     "Bayes error": lambda c: risk.bayes_error(c, prior=0.01),
     "best decision": lambda c: best_decision(c, miss_cost=5),
     "AUC": risk.auc,

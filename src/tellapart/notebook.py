@@ -29,7 +29,7 @@ from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.pictures import INKS
-from tellapart.risk.catalogue import MEASURES, Reading, measure_of
+from tellapart.risk.catalogue import MEASURES, Reading
 from tellapart.worlds.frameworks.comparison import FrameworkComparison
 from tellapart.worlds.frameworks.result import FrameworkResult
 from tellapart.worlds.frameworks.table import shown
@@ -168,22 +168,12 @@ def _kept(choice: Choice, limit: Limit, value: float) -> tuple[str | Cell | Bar,
     """A limit, what is achieved, how much of the limit that is, and whether it is binding."""
     binding = limit == choice.binding
     share = limit.bound / value if limit.least else value / limit.bound if limit.bound else 1.0
-    name = f"{_name(limit)} {'≥' if limit.least else '≤'} {short(limit.bound)}"
     return (
-        name,
+        str(limit),
         Cell(fixed(value, not limit.least), strong=True),
         Bar(share, Ink.FIRST if binding else Ink.THIRD),
         Cell("binding" if binding else "kept", quiet=not binding, left=True),
     )
-
-
-def _name(limit: Limit) -> str:
-    """What is limited, in the catalogue's words where it is from there."""
-    measure = measure_of(limit.measure)
-    given = {key: value for key, value in limit.arguments if isinstance(value, int | float)}
-    if measure is None or not all((x.keyword or x.key) in given for x in measure.arguments):
-        return limit.name
-    return measure.named(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
 
 
 @card.register

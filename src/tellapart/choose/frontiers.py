@@ -16,7 +16,7 @@ from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.mechanisms.subject import curve_of, scope
-from tellapart.risk import advantage, success, tpr
+from tellapart.risk import accuracy, advantage, tpr
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR
 
 CurveMeasure = Callable[[TradeoffCurve], object]
@@ -24,7 +24,7 @@ CurveMeasure = Callable[[TradeoffCurve], object]
 _USUAL: dict[str, CurveMeasure] = {
     MEASURES["advantage"].name: advantage,
     MEASURES["tpr"].named(fpr=FPR.default): partial(tpr, fpr=FPR.default),
-    "accuracy at prior 0.5": partial(success, prior=PRIOR.default),
+    "accuracy at prior 0.5": partial(accuracy, prior=PRIOR.default),
 }
 
 

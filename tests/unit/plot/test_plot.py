@@ -989,7 +989,7 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
             "found must have parameters greater than 0, got FrontierRow(parameter=0.0, ",
         ),
         (
-            lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.success, prior=0.5)]),
+            lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.accuracy, prior=0.5)]),
             "limits must be on measures of the frontier (membership advantage, TPR at FPR 0.01, ",
         ),
         (

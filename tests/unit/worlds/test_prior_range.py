@@ -42,10 +42,11 @@ def unbound(measure):
         ),
         (
             lambda: ABOUT.defender_bound(CURVE, risk.bayes_error),
-            "measure must be larger for a stronger attacker, as risk.success is, got 'bayes_error'",
+            "measure must be larger for a stronger attacker, as risk.accuracy is, "
+            "got 'bayes_error'",
         ),
         (
-            lambda: ABOUT.defender_bound(CURVE, risk.success, prior=0.2),
+            lambda: ABOUT.defender_bound(CURVE, risk.accuracy, prior=0.2),
             "prior must be left to the range, got 0.2",
         ),
         (
@@ -53,7 +54,7 @@ def unbound(measure):
             "<lambda> of a curve must be a number, got [0.1]",
         ),
         (
-            lambda: ABOUT.defender_bound(1, risk.success),
+            lambda: ABOUT.defender_bound(1, risk.accuracy),
             "curve must be a TradeoffCurve (a mechanism's is mechanism.curve()), got 1",
         ),
     ],
@@ -92,7 +93,7 @@ def test_a_dip_at_tiny_priors_is_found():
 
 def test_a_range_of_one_prior_is_that_prior():
     about = PriorRange(0.3, 0.3)
-    for measure in (risk.success, risk.f_score):
+    for measure in (risk.accuracy, risk.f_score):
         value = measure(CURVE, prior=0.3)
         assert about.defender_bound(CURVE, measure) == value
         assert about.attacker_guarantee(CURVE, measure) == pytest.approx(value, rel=1e-15)
@@ -100,5 +101,5 @@ def test_a_range_of_one_prior_is_that_prior():
 
 def test_nothing_hidden_leaves_no_error():
     open_book = ta.guarantee(mu=float("inf"))
-    assert PriorRange(0, 1).attacker_guarantee(open_book, risk.success) == 1
-    assert PriorRange(0, 1).attacker_guarantee(ta.guarantee(0), risk.success) == pytest.approx(0.5)
+    assert PriorRange(0, 1).attacker_guarantee(open_book, risk.accuracy) == 1
+    assert PriorRange(0, 1).attacker_guarantee(ta.guarantee(0), risk.accuracy) == pytest.approx(0.5)
