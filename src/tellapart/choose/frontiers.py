@@ -104,6 +104,8 @@ def frontier(
     asked = _USUAL if measures is None else measures
     if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
         _checks.refuse("measures", "map names to functions of a curve", measures)
+    for measure in asked.values():
+        _checks.keywords(measure, {}, filled=())
     subjects = [family(float(value)) for value in values]
     curves = [curve_of(subject, "what family returns") for subject in subjects]
     risks_of_each = [

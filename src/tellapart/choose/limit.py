@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -170,13 +169,7 @@ def by_cost(
 def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: bool) -> Limit:
     if not callable(measure):
         _checks.refuse("measure", "be a function of a curve, such as risk.advantage", measure)
-    try:
-        inspect.signature(measure).bind(None, **arguments)
-    except TypeError as misfit:
-        name = getattr(measure, "__name__", repr(measure))
-        _checks.refuse("arguments", f"fit {name} of a curve ({misfit})", arguments)
-    except ValueError:  # some built-in functions have no signature to look at
-        pass
+    _checks.keywords(measure, arguments, filled=())
     return Limit(_checks.finite(bound=bound), measure, tuple(arguments.items()), least)
 
 

@@ -7,6 +7,7 @@ attacker has without the output.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -685,7 +686,10 @@ def summary(
     }
     known = arguments()
     if unknown := sorted(set(others) - set(known)):
-        raise TypeError(f"summary() got an unexpected keyword argument {unknown[0]!r}")
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        rule = f"be an argument of a risk: {', '.join(known)}{meant}"
+        _checks.refuse(unknown[0], rule, others[unknown[0]])
     usual = {name: each.default for name, each in known.items() if not each.required}
     given = usual | given | others
     checked = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -176,12 +175,7 @@ def _check_measure(measure: Measure, arguments: dict[str, Any]) -> str:
         _checks.refuse("measure", "be larger for a stronger attacker, as risk.accuracy is", name)
     if "prior" in arguments:
         _checks.refuse("prior", "be left to the range", arguments["prior"])
-    try:
-        inspect.signature(measure).bind(None, prior=0.5, **arguments)
-    except TypeError as misfit:
-        _checks.refuse("measure", f"take a curve, a prior and what is given ({misfit})", name)
-    except ValueError:  # some built-in functions have no signature to look at
-        pass
+    _checks.keywords(measure, arguments, filled=("prior",))
     return name
 
 

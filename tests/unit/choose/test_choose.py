@@ -355,9 +355,20 @@ def test_a_family_far_from_one_is_found():
 
 
 def test_arguments_that_do_not_fit_the_measure_are_refused_at_once():
-    message = r"arguments must fit ppv of a curve \(missing a required argument: 'prior'\)"
-    with pytest.raises(ta.InvalidArgument, match=f"^{message}, got "):
+    missing = r"prior must be given, as ppv takes it: write prior=\.\.\."
+    with pytest.raises(ta.InvalidArgument, match=f"^{missing}$"):
         choose.at_most(0.1, risk.ppv, fpr=0.1)
+    unknown = (
+        r"fp must be an argument of ppv, which takes fpr, prior \(did you mean fpr\?\), got 0.1"
+    )
+    with pytest.raises(ta.InvalidArgument, match=f"^{unknown}$"):
+        choose.at_most(0.1, risk.ppv, fp=0.1, prior=0.1)
+    with pytest.raises(ta.InvalidArgument, match=r"^fpr must be an .* takes none, got 0.1$"):
+        choose.at_most(0.1, risk.auc, fpr=0.1)
+    with pytest.raises(ta.InvalidArgument, match="fpr must be given, as ppv takes it"):
+        choose.frontier(ta.Laplace, [1], {"PPV": risk.ppv})
+    with pytest.raises(ta.InvalidArgument, match=r"^pior must be .* \(did you mean prior\?\), got"):
+        choose.compare({"a": ta.Laplace(1), "b": ta.Laplace(2)}, pior=0.1)
 
 
 def test_a_choice_prints_a_number_that_keeps_its_limits():
