@@ -6,6 +6,7 @@ the output has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
@@ -22,7 +23,7 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.comparison import Comparison
 from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.choose.training_maps import TrainingMap
-from tellapart.curve.base import SIDES, Bound, TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import LimitReached, Unsupported
@@ -48,10 +49,16 @@ _READ: tuple[tuple[str, dict[str, float]], ...] = (
     ("auc", {}),
 )
 _MEANS = {
-    Bound.LOWER: "no attacker does better",
-    Bound.EXACT: "what the best attacker does",
-    Bound.UPPER: "some attacker does this well",
+    Bound.LOWER: "a bound: no attacker does better",
+    Bound.EXACT: "exact: what the best attacker does",
+    Bound.UPPER: "an attack: some attacker does this well",
 }
+_ATTACK = {
+    Bound.LOWER: "most that any attack reaches",
+    Bound.EXACT: "the best attack",
+    Bound.UPPER: "reached by an attack",
+}
+_LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 # More of these would be no small picture any more.
 _MOST_COLUMNS, _MOST_ROWS = 5, 8
 # A longer sentence is no headline.
@@ -80,25 +87,31 @@ def card(thing: object) -> Card:
 @card.register
 def _(curve: TradeoffCurve) -> Card:
     relation = "" if curve.neighbours is None else f"neighbours: {curve.neighbours.value}"
-    return _of_curve(curve, curve.label, relation)
+    return _of_curve(curve, _readable(curve.label), relation)
 
 
 @card.register
 def _(mechanism: Mechanism) -> Card:
     relation = f"neighbours: {mechanism.neighbours.value}"
-    return _of_curve(mechanism.curve(), repr(mechanism), relation, scope(mechanism))
+    return _of_curve(mechanism.curve(), _readable(repr(mechanism)), relation, scope(mechanism))
+
+
+def _readable(text: str) -> str:
+    """Numbers of many digits in four: a card is read, and ``repr`` can be typed."""
+    return _LONG.sub(lambda number: short(float(number[0]), 4), text)
 
 
 def _of_curve(curve: TradeoffCurve, title: str, *notes: str) -> Card:
     ink = Ink.EVIDENCE if curve.bound is Bound.UPPER else INKS[0]
     point = Spot("TPR at FPR 0.01", 0.01, float(curve.tpr(0.01)), ink)
-    side = f"{SIDES[curve.bound]}: {_MEANS[curve.bound]}"
-    chart = roc((_line(curve, title, ink),), (point,))
+    side = _MEANS[curve.bound]
+    chart = roc((_line(curve, _ATTACK[curve.bound], ink),), (point,))
     return Card(
         title,
         (HEAD, *map(_row, readings(curve))),
         chart,
         (" · ".join(filter(None, (side, *notes))),),
+        legend=True,
     )
 
 
@@ -155,12 +168,15 @@ def _(choice: Choice) -> Card:
     if all(limit.measure is not MEASURES["epsilon"].function for limit, _ in choice.achieved):
         rows.append((epsilon.name, Cell(epsilon.shown, strong=True)))
     exact = "by a formula" if choice.curve._accuracy <= FORMULAS else "to about nine digits"
+    subject = choice.subject
+    made = subject.label if isinstance(subject, TradeoffCurve) else repr(subject)
+    made = made.replace(repr(choice.parameter), short(choice.short))
     if choice.certified:
         exact = "certified: every error counted"
     return Card(
-        f"parameter {'≤' if choice.rounds_down else '≥'} {short(choice.short)}",
+        f"{choice.name} {'≤' if choice.rounds_down else '≥'} {short(choice.short)}",
         tuple(rows),
-        notes=(f"{exact}, rounded conservatively · {choice.scope}", repr(choice.subject)),
+        notes=(f"{exact}, rounded conservatively · {choice.scope}", f"for {_readable(made)}"),
     )
 
 
@@ -227,7 +243,7 @@ def _side_by_side(row: Sequence[Reading]) -> list[Cell]:
 def _(verdict: Verdict) -> Card:
     outcome, how = verdict.outcome
     claimed = verdict.evidence.held_against(curve_of(verdict.claim, "claim"))
-    lines = [_line(claimed, f"the claim allows: {verdict.name}", Ink.PROMISE)]
+    lines = [_line(claimed, "the claim allows", Ink.PROMISE)]
     rows: list[tuple[str | Cell | Bar, ...]] = []
     spots: tuple[Spot, ...] = ()
     finding = verdict.finding
@@ -235,8 +251,7 @@ def _(verdict: Verdict) -> Card:
         if finding.at is not None:
             fpr, tpr = finding.at
             rates = tuple(zip(finding.rates, (short(rate, 4) for rate in finding.at), strict=True))
-            label = ", ".join(f"{name} {rate}" for name, rate in rates)
-            spots = (Spot(label, fpr, tpr, Ink.EVIDENCE),)
+            spots = (Spot("the attack, observed", fpr, tpr, Ink.EVIDENCE),)
             rows += [(name, Cell(rate, strong=True)) for name, rate in rates]
             targets = verdict.evidence.design is Design.TARGETS
             what = "success allowed there" if targets else "TPR allowed there"
@@ -254,6 +269,7 @@ def _(verdict: Verdict) -> Card:
         roc(tuple(lines), spots),
         (" · ".join([verdict.evidence.method, verdict.evidence.design.value, not_covered]),),
         Mark.BAD if verdict.refuted else Mark.PLAIN,
+        legend=True,
     )
 
 
@@ -284,6 +300,7 @@ def _(evidence: Evidence) -> Card:
         tuple(rows),
         roc(tuple(lines)) if lines else None,
         (f"{evidence.method} · lower bounds: the mechanism may leak more", *about),
+        legend=True,
     )
 
 

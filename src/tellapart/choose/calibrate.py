@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,6 +98,7 @@ class Choice(Plotted):
     The next less private number breaks ``binding``; None if no limit binds at all. ``subject`` is
     what the family makes of the parameter, ``scope`` says for whom the number holds. Compositions
     are right to about nine digits, or, ``certified``, conservative with every error counted.
+    ``name`` is what the family calls the parameter.
     """
 
     parameter: float
@@ -105,6 +107,7 @@ class Choice(Plotted):
     subject: Subject
     rounds_down: bool
     certified: bool = False
+    name: str = "parameter"
 
     @property
     def curve(self) -> TradeoffCurve:
@@ -190,8 +193,19 @@ def _choose(
     # One that keeps the limits without any noise may have no curve of its own.
     curve = search.trial(parameter).curve or curve_of(family(parameter))
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
-    choice = Choice(parameter, binding, achieved, family(parameter), not grows_private)
+    choice = Choice(
+        *(parameter, binding, achieved, family(parameter), not grows_private),
+        name=_parameter_of(family),
+    )
     return certainly(family, choice, whole) if certified else choice
+
+
+def _parameter_of(family: Family) -> str:
+    """What a family calls its parameter: sigma for ta.Gaussian."""
+    try:
+        return next(iter(inspect.signature(family).parameters), "parameter")
+    except ValueError:  # some built-in functions have no signature to look at
+        return "parameter"
 
 
 def certainly(family: Family, choice: Choice, whole: bool = False) -> Choice:
