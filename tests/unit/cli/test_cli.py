@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
-from tellapart import risk
+from tellapart import risk, worlds
 from tellapart.cli import main
 from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
@@ -246,6 +246,26 @@ def test_risk_as_json_is_what_the_library_says(parsed):
         (one.name, one.value) for one in expected
     ]
     assert found["words"] == risk.words(curve, fpr=0.05, prior=0.1).splitlines()
+
+
+def test_a_prior_known_within_a_range_has_the_bound_of_the_worst(run, parsed):
+    words = ("risk", "laplace:epsilon=1", "--prior", "0.01", "--prior-to", "0.9", "--fpr", "0.05")
+    found = parsed(*words)["prior_range"]
+    curve, about = ta.Laplace(1).curve(), worlds.PriorRange(0.01, 0.9)
+    most = {row["key"]: row["value"] for row in found["most"]}
+    assert (found["low"], found["high"]) == (0.01, 0.9)
+    assert most.keys() == {"ppv", "precision", "max_posterior", "f_score", "accuracy"}
+    assert most["ppv"] == about.defender_bound(curve, risk.ppv, fpr=0.05)
+    for prior in (0.01, 0.3, 0.9):
+        at = {
+            one["key"]: one["value"]
+            for one in parsed(*words[:3], str(prior), *words[6:])["readings"]
+        }
+        assert all(at[key] <= value * (1 + 1e-12) for key, value in most.items())
+    assert "For every prior from 0.01 to 0.9, no attacker exceeds:" in run(*words)[1]
+    assert "prior_range" not in parsed("risk", "laplace:epsilon=1")
+    _, _, err = run("risk", "laplace:epsilon=1", "--prior", "0.1", "--prior-to", "0.01")
+    assert err == "tellapart: --prior-to must lie between --prior (0.1) and 1, got 0.01\n"
 
 
 def test_a_training_with_hardly_any_noise_gets_a_full_answer(run):
