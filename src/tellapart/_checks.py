@@ -5,6 +5,8 @@ Messages read: *name must rule, got value*. A check returns the cleaned value.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
 import numbers
 from collections.abc import Callable
@@ -26,6 +28,33 @@ def refuse(name: str, rule: str, value: object) -> NoReturn:
     shown = " ".join(repr(value).split())
     shown = shown if set(shown) & {"'", '"'} else plain_exponent(shown)  # texts stay as typed
     raise InvalidArgument(f"{name} must {rule}, got {shortened(shown)}")
+
+
+def keywords(function: Callable[..., Any], given: dict[str, Any], filled: tuple[str, ...]) -> None:
+    """Refuse keywords that a function does not take, or lacks, beside what is ``filled`` in."""
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except ValueError:  # some built-in functions have no signature to look at
+        return
+    name = getattr(function, "__name__", repr(function))
+    takes = {
+        each.name: each.default is each.empty
+        for each in known[1:]
+        if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
+    }
+    anything = any(each.kind is each.VAR_KEYWORD for each in known)
+    own = [key for key in takes if key not in filled]
+    for key, value in given.items():
+        if key not in takes and not anything:
+            near = difflib.get_close_matches(key, own, n=1, cutoff=0.5)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            rule = f"be an argument of {name}, which takes {', '.join(own) or 'none'}{meant}"
+            refuse(key, rule, value)
+    for key in own:
+        if takes[key] and key not in given:
+            raise InvalidArgument(f"{key} must be given, as {name} takes it: write {key}=...")
+    if any(key not in takes for key in filled) and not anything:
+        refuse("measure", f"take {' and '.join(filled)}, as risk.ppv does", name)
 
 
 def shortened(text: str, longest: int = 80) -> str:

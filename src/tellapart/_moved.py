@@ -40,6 +40,7 @@ NAMES = {
         "tellapart.mechanisms.other_accountants": "CentralLimit",
     },
     "tellapart.risk": {
+        "tellapart.risk": "success:accuracy",
         "tellapart.risk.catalogue": "Reading",
         "tellapart.risk.decisions": "AttackPoint FScoreAttack f_score_attack",
     },

@@ -6,6 +6,7 @@ the output has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
@@ -22,14 +23,14 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.comparison import Comparison
 from tellapart.choose.limit import FORMULAS, Limit
 from tellapart.choose.training_maps import TrainingMap
-from tellapart.curve.base import SIDES, Bound, TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import curve_of, scope
 from tellapart.pictures import INKS
-from tellapart.risk.catalogue import MEASURES, Reading, measure_of
+from tellapart.risk.catalogue import MEASURES, Reading
 from tellapart.worlds.frameworks.comparison import FrameworkComparison
 from tellapart.worlds.frameworks.result import FrameworkResult
 from tellapart.worlds.frameworks.table import shown
@@ -48,10 +49,16 @@ _READ: tuple[tuple[str, dict[str, float]], ...] = (
     ("auc", {}),
 )
 _MEANS = {
-    Bound.LOWER: "no attacker does better",
-    Bound.EXACT: "what the best attacker does",
-    Bound.UPPER: "some attacker does this well",
+    Bound.LOWER: "a bound: no attacker does better",
+    Bound.EXACT: "exact: what the best attacker does",
+    Bound.UPPER: "an attack: some attacker does this well",
 }
+_ATTACK = {
+    Bound.LOWER: "most that any attack reaches",
+    Bound.EXACT: "the best attack",
+    Bound.UPPER: "reached by an attack",
+}
+_LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 # More of these would be no small picture any more.
 _MOST_COLUMNS, _MOST_ROWS = 5, 8
 # A longer sentence is no headline.
@@ -80,25 +87,31 @@ def card(thing: object) -> Card:
 @card.register
 def _(curve: TradeoffCurve) -> Card:
     relation = "" if curve.neighbours is None else f"neighbours: {curve.neighbours.value}"
-    return _of_curve(curve, curve.label, relation)
+    return _of_curve(curve, _readable(curve.label), relation)
 
 
 @card.register
 def _(mechanism: Mechanism) -> Card:
     relation = f"neighbours: {mechanism.neighbours.value}"
-    return _of_curve(mechanism.curve(), repr(mechanism), relation, scope(mechanism))
+    return _of_curve(mechanism.curve(), _readable(repr(mechanism)), relation, scope(mechanism))
+
+
+def _readable(text: str) -> str:
+    """Numbers of many digits in four: a card is read, and ``repr`` can be typed."""
+    return _LONG.sub(lambda number: short(float(number[0]), 4), text)
 
 
 def _of_curve(curve: TradeoffCurve, title: str, *notes: str) -> Card:
     ink = Ink.EVIDENCE if curve.bound is Bound.UPPER else INKS[0]
     point = Spot("TPR at FPR 0.01", 0.01, float(curve.tpr(0.01)), ink)
-    side = f"{SIDES[curve.bound]}: {_MEANS[curve.bound]}"
-    chart = roc((_line(curve, title, ink),), (point,))
+    side = _MEANS[curve.bound]
+    chart = roc((_line(curve, _ATTACK[curve.bound], ink),), (point,))
     return Card(
         title,
         (HEAD, *map(_row, readings(curve))),
         chart,
         (" · ".join(filter(None, (side, *notes))),),
+        legend=True,
     )
 
 
@@ -155,12 +168,15 @@ def _(choice: Choice) -> Card:
     if all(limit.measure is not MEASURES["epsilon"].function for limit, _ in choice.achieved):
         rows.append((epsilon.name, Cell(epsilon.shown, strong=True)))
     exact = "by a formula" if choice.curve._accuracy <= FORMULAS else "to about nine digits"
+    subject = choice.subject
+    made = subject.label if isinstance(subject, TradeoffCurve) else repr(subject)
+    made = made.replace(repr(choice.parameter), short(choice.short))
     if choice.certified:
         exact = "certified: every error counted"
     return Card(
-        f"parameter {'≤' if choice.rounds_down else '≥'} {short(choice.short)}",
+        f"{choice.name} {'≤' if choice.rounds_down else '≥'} {short(choice.short)}",
         tuple(rows),
-        notes=(f"{exact}, rounded conservatively · {choice.scope}", repr(choice.subject)),
+        notes=(f"{exact}, rounded conservatively · {choice.scope}", f"for {_readable(made)}"),
     )
 
 
@@ -168,22 +184,12 @@ def _kept(choice: Choice, limit: Limit, value: float) -> tuple[str | Cell | Bar,
     """A limit, what is achieved, how much of the limit that is, and whether it is binding."""
     binding = limit == choice.binding
     share = limit.bound / value if limit.least else value / limit.bound if limit.bound else 1.0
-    name = f"{_name(limit)} {'≥' if limit.least else '≤'} {short(limit.bound)}"
     return (
-        name,
+        str(limit),
         Cell(fixed(value, not limit.least), strong=True),
         Bar(share, Ink.FIRST if binding else Ink.THIRD),
         Cell("binding" if binding else "kept", quiet=not binding, left=True),
     )
-
-
-def _name(limit: Limit) -> str:
-    """What is limited, in the catalogue's words where it is from there."""
-    measure = measure_of(limit.measure)
-    given = {key: value for key, value in limit.arguments if isinstance(value, int | float)}
-    if measure is None or not all((x.keyword or x.key) in given for x in measure.arguments):
-        return limit.name
-    return measure.named(**{x.key: given[x.keyword or x.key] for x in measure.arguments})
 
 
 @card.register
@@ -237,7 +243,7 @@ def _side_by_side(row: Sequence[Reading]) -> list[Cell]:
 def _(verdict: Verdict) -> Card:
     outcome, how = verdict.outcome
     claimed = verdict.evidence.held_against(curve_of(verdict.claim, "claim"))
-    lines = [_line(claimed, f"the claim allows: {verdict.name}", Ink.PROMISE)]
+    lines = [_line(claimed, "the claim allows", Ink.PROMISE)]
     rows: list[tuple[str | Cell | Bar, ...]] = []
     spots: tuple[Spot, ...] = ()
     finding = verdict.finding
@@ -245,8 +251,7 @@ def _(verdict: Verdict) -> Card:
         if finding.at is not None:
             fpr, tpr = finding.at
             rates = tuple(zip(finding.rates, (short(rate, 4) for rate in finding.at), strict=True))
-            label = ", ".join(f"{name} {rate}" for name, rate in rates)
-            spots = (Spot(label, fpr, tpr, Ink.EVIDENCE),)
+            spots = (Spot("the attack, observed", fpr, tpr, Ink.EVIDENCE),)
             rows += [(name, Cell(rate, strong=True)) for name, rate in rates]
             targets = verdict.evidence.design is Design.TARGETS
             what = "success allowed there" if targets else "TPR allowed there"
@@ -264,6 +269,7 @@ def _(verdict: Verdict) -> Card:
         roc(tuple(lines), spots),
         (" · ".join([verdict.evidence.method, verdict.evidence.design.value, not_covered]),),
         Mark.BAD if verdict.refuted else Mark.PLAIN,
+        legend=True,
     )
 
 
@@ -294,6 +300,7 @@ def _(evidence: Evidence) -> Card:
         tuple(rows),
         roc(tuple(lines)) if lines else None,
         (f"{evidence.method} · lower bounds: the mechanism may leak more", *about),
+        legend=True,
     )
 
 

@@ -240,3 +240,20 @@ def test_an_axis_has_a_few_round_numbers(low, width):
 def test_a_card_says_how_it_is_meant_by_a_sign():
     page = Card("a", (("b", Cell("c"), Bar(float("nan"))),), mark=Mark.BAD).html()
     assert parsed(page).startswith("✗ a")
+
+
+def test_a_choice_names_its_parameter_and_a_verdict_what_its_lines_are():
+    limit = choose.at_most(0.1, risk.advantage)
+    card = choose.least(ta.Gaussian, [limit])._repr_html_()
+    assert "sigma ≥ 3.979" in card
+    assert "for Gaussian(sigma=3.979)" in card
+    assert (
+        "steps ≤ "
+        in (
+            choose.largest(lambda steps: ta.Gaussian(9).repeated(steps), [limit], whole=True)
+        )._repr_html_()
+    )
+    counts = audit.Counts(true_positives=90, members=100, false_positives=10, non_members=100)
+    verdict = audit.judge(ta.guarantee(epsilon=1), audit.from_counts(counts))._repr_html_()
+    for name in ("the claim allows", "shown by the attack", "the attack, observed"):
+        assert f"</span>{name}</div>" in verdict

@@ -27,7 +27,7 @@ MEASURES: dict[Any, dict[str, Any]] = {
     risk.f_score: {"weight": 0.7},
     risk.max_posterior: {},
     risk.posterior: {"loss": 0.0},
-    risk.success: {},
+    risk.accuracy: {},
 }
 
 
@@ -47,12 +47,12 @@ def test_the_bounds_hold_for_every_prior_and_are_reached(measure: Any) -> None:
         assert values.min() >= least - 1e-15
         assert most == pytest.approx(values.max(), abs=1e-12)  # at an end
         smallest = values.min()
-        if measure is risk.success:
+        if measure is risk.accuracy:
             start = int(np.argmin(values))
             cell = np.linspace(*ends, 301)[[max(start - 1, 0), min(start + 1, 300)]]
             if cell[0] < cell[1]:
                 inner = minimize_scalar(
-                    lambda p: risk.success(curve, prior=p), bounds=cell, options={"xatol": 1e-12}
+                    lambda p: risk.accuracy(curve, prior=p), bounds=cell, options={"xatol": 1e-12}
                 )
                 smallest = min(smallest, inner.fun)
         assert least == pytest.approx(smallest, abs=1e-7)  # the search's own accuracy
@@ -66,7 +66,7 @@ def test_one_attack_has_the_guaranteed_success_at_every_prior(
     curve: ta.TradeoffCurve, ends: list[float]
 ) -> None:
     """What is guaranteed does not need the prior: some mixed attack reaches it at both ends."""
-    least = PriorRange(*ends).attacker_guarantee(curve, risk.success)
+    least = PriorRange(*ends).attacker_guarantee(curve, risk.accuracy)
     fpr = np.concatenate([np.linspace(0, 1, 2001), 10.0 ** np.linspace(-12, 0, 500)])
     fpr = np.concatenate([fpr, curve.rates(np.linspace(-20, 20, 801)).fpr])
     errors = np.array([(1 - p) * fpr + p * curve.beta(fpr) for p in ends]).max(axis=0)

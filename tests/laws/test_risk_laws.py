@@ -32,7 +32,7 @@ MEASURES: dict[str, Any] = {
     "ppv": lambda curve, p: risk.ppv(curve, fpr=0.01, prior=p),
     "precision": lambda curve, p: risk.precision(curve, recall=0.4, prior=p),
     "f_score": lambda curve, p: risk.f_score(curve, weight=2, prior=p),
-    "success": lambda curve, p: risk.success(curve, prior=p),
+    "accuracy": lambda curve, p: risk.accuracy(curve, prior=p),
     "max_posterior": lambda curve, p: risk.max_posterior(curve, prior=p),
 }
 

@@ -130,7 +130,7 @@ ANSWERS = {
     "precision_at_recall_gaussian": gaussian_precision,
     "ppv_bound": lambda g: risk.ppv(promise(g), fpr=g["alpha"], prior=g["p"]),
     "ppv_mechanism": lambda g: risk.ppv(named(g), fpr=g["alpha"], prior=g["p"]),
-    "bayes_success": lambda g: risk.success(named(g), prior=g["p"]),
+    "bayes_success": lambda g: risk.accuracy(named(g), prior=g["p"]),
 }
 
 

@@ -33,7 +33,7 @@ def saved(screen):
 def test_a_decision_is_opened_set_and_saved_with_all_that_it_says(visit, width):
     screen = open_file(visit(width=width).open("/choose"), COHORT)
     assert screen.headline.startswith("✓ scale = 6.1215 for laplace")
-    assert "Binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02." in screen.said
+    assert "Binding constraint: an insurer, PPV ≤ 0.02 at FPR 0.001." in screen.said
     assert "Limits: a relative" in screen.said
     assert screen.overflow == 0
     assert Axe().run(screen.page).response["violations"] == []

@@ -29,10 +29,10 @@ NAMES = {
         renyi_divergence to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
-        advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess
-        blind_singling_out epsilon extra_cost f_score gaussian_mu gdp guess laplace_epsilon
-        least_epsilon max_posterior posterior ppv precision predicate_weight
-        rates_from_precision reconstruction reidentification singling_out success summary tpr
+        accuracy advantage attribute_inference auc bayes_error best_decision blind_estimate
+        blind_guess blind_singling_out epsilon extra_cost f_score gaussian_mu gdp guess
+        laplace_epsilon least_epsilon max_posterior posterior ppv precision predicate_weight
+        rates_from_precision reconstruction reidentification singling_out summary tpr
         words
     """,
     "tellapart.choose": """

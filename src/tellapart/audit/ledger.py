@@ -67,6 +67,24 @@ class Ledger:
         """How many tests share the level."""
         return sum(entry.looks for entry in self.entries)
 
+    @property
+    def sharing(self) -> str:
+        """How the tests share the level, in words.
+
+        >>> print(Ledger(0.05, (Entry("ranks", 20, 0.00125), Entry("chosen", 1, 0.025))).sharing)
+        21 tests share it in unequal parts (Bonferroni): 20 × 0.00125 and 1 × 0.025
+        """
+        if self.tests == 1:
+            return "1 test, at the full level"
+        counts: dict[float, int] = {}
+        for entry in self.entries:
+            counts[entry.level] = counts.get(entry.level, 0) + entry.looks
+        if len(counts) == 1:
+            return f"{self.tests:,} tests share it (Bonferroni)"
+        parts = [f"{looks:,} × {short(level, 3)}" for level, looks in counts.items()]
+        listed = f": {' and '.join(parts)}" if len(parts) == 2 else ""
+        return f"{self.tests:,} tests share it in unequal parts (Bonferroni){listed}"
+
     def abridged(self, most: int) -> tuple[tuple[Entry, ...], SummedEntries | None]:
         """The first entries, and the sum of those beyond ``most``; None where there are no more."""
         rest = self.entries[most:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,7 @@ class Choice(Plotted):
     what the family makes of the parameter, ``scope`` says for whom the number holds. Compositions
     are right to about nine digits, or, ``certified``, conservative with every error counted.
     ``tried`` are the curves seen on the way, by parameter.
+    ``name`` is what the family calls the parameter.
     """
 
     parameter: float
@@ -107,6 +109,7 @@ class Choice(Plotted):
     rounds_down: bool
     certified: bool = False
     tried: Mapping[float, TradeoffCurve] = field(default_factory=dict, repr=False, compare=False)
+    name: str = "parameter"
 
     @property
     def curve(self) -> TradeoffCurve:
@@ -212,9 +215,19 @@ def _choose(
     curve = search.trial(parameter).curve or curve_of(family(parameter))
     achieved = tuple((limit, limit.value(curve)) for limit in limits)
     choice = Choice(
-        parameter, binding, achieved, family(parameter), not grows_private, tried=search.curves
+        *(parameter, binding, achieved, family(parameter), not grows_private),
+        name=_parameter_of(family),
+        tried=search.curves,
     )
     return certainly(family, choice, whole) if certified else choice
+
+
+def _parameter_of(family: Family) -> str:
+    """What a family calls its parameter: sigma for ta.Gaussian."""
+    try:
+        return next(iter(inspect.signature(family).parameters), "parameter")
+    except ValueError:  # some built-in functions have no signature to look at
+        return "parameter"
 
 
 def certainly(family: Family, choice: Choice, whole: bool = False) -> Choice:

@@ -16,7 +16,7 @@ from tellapart.curve.algebra import joint_bound
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.mechanisms.subject import curve_of, scope
-from tellapart.risk import advantage, success, tpr
+from tellapart.risk import accuracy, advantage, tpr
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR
 
 CurveMeasure = Callable[[TradeoffCurve], object]
@@ -24,7 +24,7 @@ CurveMeasure = Callable[[TradeoffCurve], object]
 _USUAL: dict[str, CurveMeasure] = {
     MEASURES["advantage"].name: advantage,
     MEASURES["tpr"].named(fpr=FPR.default): partial(tpr, fpr=FPR.default),
-    "accuracy at prior 0.5": partial(success, prior=PRIOR.default),
+    "accuracy at prior 0.5": partial(accuracy, prior=PRIOR.default),
 }
 
 
@@ -104,6 +104,8 @@ def frontier(
     asked = _USUAL if measures is None else measures
     if not isinstance(asked, Mapping) or not asked or not all(map(callable, asked.values())):
         _checks.refuse("measures", "map names to functions of a curve", measures)
+    for measure in asked.values():
+        _checks.keywords(measure, {}, filled=())
     subjects = [family(float(value)) for value in values]
     curves = [curve_of(subject, "what family returns") for subject in subjects]
     risks_of_each = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from tellapart._numeric.text import short
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import extra_cost
-from tellapart.risk.catalogue import MEASURES
+from tellapart.risk.catalogue import PRIOR, measure_of, stated
 from tellapart.risk.rates import epsilon as epsilon_of
 
 # Curves at least this accurate are formulas, searched to the last double.
@@ -80,7 +79,7 @@ class Limit:
     @property
     def label(self) -> str:
         """What is limited, in the words of the catalogue where it is one of its measures."""
-        known = next((m for m in MEASURES.values() if m.function is self.measure), None)
+        known = measure_of(self.measure)
         if known is None:
             return self.name
         given = dict(self.arguments)  # by the function's keywords, which may not be the keys
@@ -89,6 +88,19 @@ class Limit:
             for argument in known.arguments
         }
         return known.named(**about)
+
+    def stated(self, value: str, where: bool = True) -> str:
+        """What is limited beside a value, in words: ``PPV ≤ 0.05 at FPR 0.01, prior 0.001``."""
+        known = measure_of(self.measure)
+        if known is None:
+            return f"{self.name} {value}"
+        if not where:
+            return stated(self.label, value).partition(value)[0] + value
+        if PRIOR not in known.arguments:
+            return stated(self.label, value)
+        prior = dict(self.arguments).get(PRIOR.key, PRIOR.default)
+        whose = f"{prior!r} prior" if prior is FROM_MODEL else f"prior {_short(prior)}"
+        return f"{stated(self.label, value)}, {whose}"
 
     def beside(self, value: float) -> tuple[str, str]:
         """A value of the risk and the limit, in as many digits as tell them apart."""
@@ -101,7 +113,7 @@ class Limit:
         return short(value, digits), self._words(max(digits, 6))
 
     def _words(self, digits: int) -> str:
-        return f"{self.name} {'≥' if self.least else '≤'} {short(self.bound, digits)}"
+        return self.stated(f"{'≥' if self.least else '≤'} {short(self.bound, digits)}")
 
     def __str__(self) -> str:
         return self._words(6)
@@ -116,7 +128,7 @@ def at_most(bound: float, measure: Measure, **arguments: Any) -> Limit:
 
     >>> from tellapart import risk
     >>> print(at_most(0.1, risk.advantage))
-    advantage ≤ 0.1
+    membership advantage ≤ 0.1
     """
     return _limit(bound, measure, arguments, least=False)
 
@@ -126,7 +138,7 @@ def at_least(bound: float, measure: Measure, **arguments: Any) -> Limit:
 
     >>> from tellapart import risk
     >>> print(at_least(0.4, risk.bayes_error, prior=0.5))
-    bayes_error(prior=0.5) ≥ 0.4
+    Bayes error ≥ 0.4, prior 0.5
     """
     return _limit(bound, measure, arguments, least=True)
 
@@ -157,13 +169,7 @@ def by_cost(
 def _limit(bound: float, measure: Measure, arguments: dict[str, Any], least: bool) -> Limit:
     if not callable(measure):
         _checks.refuse("measure", "be a function of a curve, such as risk.advantage", measure)
-    try:
-        inspect.signature(measure).bind(None, **arguments)
-    except TypeError as misfit:
-        name = getattr(measure, "__name__", repr(measure))
-        _checks.refuse("arguments", f"fit {name} of a curve ({misfit})", arguments)
-    except ValueError:  # some built-in functions have no signature to look at
-        pass
+    _checks.keywords(measure, arguments, filled=())
     return Limit(_checks.finite(bound=bound), measure, tuple(arguments.items()), least)
 
 

@@ -195,7 +195,7 @@ def cost(
 
     ``names`` tell limits apart that are on the same risk, by different attackers.
     """
-    called = [limit.name for limit in limits] if names is None else names
+    called = [limit.label for limit in limits] if names is None else names
     measures = {name: limit.value for name, limit in zip(called, limits, strict=True)}
     frontiers: dict[float, Frontier] = {}
     for value in values:

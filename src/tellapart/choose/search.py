@@ -266,8 +266,8 @@ def beyond_perfect(limit: Limit) -> TellapartError:
         )
     reached = ", which none here is shown to reach" if limit.excess(nothing()) == 0 else ""
     return Infeasible(
-        f"infeasible: even perfect privacy (ε = 0) has {limit.name} = {had}{reached}, and {asked} "
-        f"is asked; ask for {more} than {had}"
+        f"infeasible: even perfect privacy (ε = 0) has {limit.stated(f'= {had}', where=False)}"
+        f"{reached}, and {asked} is asked; ask for {more} than {had}"
     )
 
 

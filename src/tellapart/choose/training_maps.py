@@ -133,7 +133,7 @@ def training_map(
     batch \ epochs                5              15
                256  0.8425 (0.0033)  1.204 (0.0048)
               1024   1.331 (0.0013)  2.123 (0.0021)
-    noise multiplier (noise on the mean gradient) that keeps advantage ≤ 0.1
+    noise multiplier (noise on the mean gradient) that keeps membership advantage ≤ 0.1
 
     See Also
     --------

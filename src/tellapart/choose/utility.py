@@ -270,7 +270,10 @@ class _Asked:
         elif isinstance(step, UnaryEncoding):
             keep, flip = step.keep, step.flip
         else:
-            raise Unsupported(f"{type(step).__name__} answers no number whose error is known")
+            raise Unsupported(
+                f"no error of the answer is known for {type(step).__name__}: it must add noise "
+                "to a number, or be randomized response or unary encoding"
+            )
         people = self._whole("people", 1)
         if keep == flip:
             return self._error(math.inf, math.inf)
@@ -444,7 +447,7 @@ def feasible(
     >>> print(feasible(ta.Gaussian, [choose.at_most(0.1, risk.advantage)], [accurate]))
     feasible from 3.97895 to 5.10213
     >>> print(feasible(ta.Gaussian, [choose.at_most(0.01, risk.advantage)], [accurate]))
-    infeasible: advantage ≤ 0.01 clashes with 95 % interval of a count ≤ 10
+    infeasible: membership advantage ≤ 0.01 clashes with 95 % interval of a count ≤ 10
     """
     wanted = list(utility) if isinstance(utility, Sequence) else []
     if not wanted or not all(isinstance(limit, UtilityLimit) for limit in wanted):

@@ -62,7 +62,7 @@ from tellapart.mechanisms.subject import (
     scope,
 )
 from tellapart.mechanisms.training import dp_sgd
-from tellapart.risk.catalogue import FPR, PRIOR, limited
+from tellapart.risk.catalogue import FPR, OLD_KEYS, PRIOR, limited
 from tellapart.risk.sentences import rare_outputs
 
 if TYPE_CHECKING:
@@ -75,11 +75,13 @@ else:
     Limits = numbers(
         "Limits",
         "Limits on risks, one option each.",
-        {key: (accepted_range.option, None) for key, (_, accepted_range) in limited().items()},
+        {key: (accepted_range.option, None) for key, (_, accepted_range) in limited().items()}
+        | {f"max_{old}": (f"Old name of --max-{new}.", None) for old, new in OLD_KEYS.items()},
         Group(
             f"Limits, at least one; all but {', '.join(map(option_of, _beyond))} from 0 to 1",
             sort_key=0,
         ),
+        [f"max_{old}" for old in OLD_KEYS],
     )
 _NO_LIMITS = Limits()
 _MAP = Group("Map of DP-SGD: both of them, in place of --batch-size and --epochs", sort_key=1)
@@ -143,7 +145,7 @@ def choose(
             --max-advantage 0.1
     """
     given = values.given()
-    bounds = limits.given()
+    bounds = _bounds(limits)
     if map_ != _NO_MAP:
         about = {"prior": knowledge.prior_inside(), **attacker.given()}
         refuse_half_asked(attacker.given(), bounds)
@@ -236,12 +238,25 @@ def choose(
                 "value": row.parameter,
                 "deviation": row.deviation,
                 "margin": row.margin,
-                "risks": dict(zip(spent.measures, row.risks, strict=True)),
+                "risks": dict(zip((limit.name for limit in asked), row.risks, strict=True)),
             }
             for row in spent.rows
         ],
     }
     output.give(data, text, picture)
+
+
+def _bounds(limits: Limits) -> dict[str, float]:
+    """The limits that were given, those under an old name by the new one."""
+    given = limits.given()
+    for old, new in OLD_KEYS.items():
+        if f"max_{old}" in given:
+            if f"max_{new}" in given:
+                raise InvalidArgument(
+                    f"--max-{new} must be given once; --max-{old} is its old name"
+                )
+            given[f"max_{new}"] = given.pop(f"max_{old}")
+    return given
 
 
 def _refuse_all_given(mechanism: str, given: Mapping[str, Any]) -> None:

@@ -220,7 +220,10 @@ def compare(
     attacker: Attacker = Attacker(),
     delta: Annotated[
         Option,
-        Parameter(help="The δ of every ε.  [default: the one δ of the mechanisms, or 1e-5]"),
+        Parameter(
+            help="The δ of every ε.  [default: the one δ of the mechanisms; 0 where all are pure "
+            "ε-DP; else 1e-5]"
+        ),
     ] = None,
     at_delta: AtDelta = (),
     verbose: Verbose = False,

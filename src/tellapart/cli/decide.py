@@ -165,7 +165,7 @@ def _text(
         for reason in others:
             terminal.line(console, _sentence(reason))
         console.print()
-    epsilon = f"ε at δ = {short(answer.delta)} ≤ {fixed(answer.epsilon, up=True)}"
+    epsilon = f"ε ≤ {fixed(answer.epsilon, up=True)} at δ = {short(answer.delta)}"
     terminal.title(console, answer.asks, f"for {record.mechanism}; {epsilon}")
     terminal.line(console, f"{_title(answer)}. {_protected(answer)}")
     bound = "none" if answer.binding is None else answer.binding

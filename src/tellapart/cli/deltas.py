@@ -1,4 +1,8 @@
-"""The δ of (ε, δ): the one that was given holds for every ε, whatever the command."""
+"""The δ of (ε, δ): the one that was given holds for every ε, whatever the command.
+
+Where none was given it is 0 for one pure ε-DP mechanism, as in a bare --epsilon, and 1e-5 for
+every other and for compositions.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from tellapart.mechanisms.catalogue import (
     NamedFamily,
     Term,
     is_composed,
+    is_pure,
     labelled,
     named_family,
     open_parameters,
@@ -92,21 +97,25 @@ class AskedFamily(NamedTuple):
     deltas: Deltas
 
 
-def deltas_at(delta: float | None, more: Sequence[float], own: float | None = None) -> Deltas:
-    """The δ that was given or is the mechanism's own; else the others asked for; else 1e-5."""
+def deltas_at(
+    delta: float | None, more: Sequence[float], own: float | None = None, pure: bool = False
+) -> Deltas:
+    """The δ that was given or is the mechanism's own; else others asked for; else 0 or 1e-5."""
     if delta is not None:
         _checks.probability(**{"--delta": delta})
     for further in more:
         _checks.probability(**{"--at-delta": further})
     first = own if delta is None else delta
     every = tuple(dict.fromkeys([*([] if first is None else [first]), *more]))
+    if not every and pure:
+        return Deltas((0.0,))
     return Deltas(every) if every else Deltas((DELTA.default,), is_default=True)
 
 
 def asked(text: str, given: Mapping[str, float], more: Sequence[float] = ()) -> Asked:
     """The mechanism of a text and of options, of which --delta is the δ of every ε."""
     own, delta, rest = _one_delta(text, given)
-    deltas = deltas_at(delta, more, own)
+    deltas = deltas_at(delta, more, own, is_pure(text, given))
     # A δ that completes the mechanism is its own; for every other, ε is reported there.
     inside = delta is not None and own is None and takes_delta(text, **given)
     if inside and is_composed(text):
@@ -125,7 +134,7 @@ def asked_family(
     and δ alone it is that δ, too.
     """
     own, delta, rest = _one_delta(text, given)
-    deltas = deltas_at(delta, more, own)
+    deltas = deltas_at(delta, more, own, is_pure(text, (*given, parameter or "")))
     if parameter == "delta" and (delta is not None or own is not None):
         rule = "be left out where delta is what is chosen; choose another --parameter"
         _checks.refuse("--delta", rule, delta if own is None else own)
@@ -143,7 +152,8 @@ def asked_family(
 def of_several(texts: Sequence[str], delta: float | None, more: Sequence[float]) -> Deltas:
     """Where the ε of several mechanisms is reported: at the δ in them, if there is just one."""
     own = {delta for delta in map(own_delta, texts) if delta is not None}
-    return deltas_at(delta, more, own.pop() if len(own) == 1 else None)
+    one = own.pop() if len(own) == 1 else None
+    return deltas_at(delta, more, one, all(map(is_pure, texts)))
 
 
 def _one_delta(

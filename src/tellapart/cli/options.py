@@ -43,7 +43,7 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 MECHANISM = Group("Parameters of the mechanism", sort_key=1)
-_ATTACKER = Group("Attacker", sort_key=2)
+ATTACKER = Group("Attacker", sort_key=2)
 _RHO = Group("Coefficients of Liu et al. (2019), instead of --prior", sort_key=3)
 OUTPUT = Group("Output", sort_key=4)
 
@@ -151,7 +151,7 @@ else:
             for each in arguments().values()
             if each.option
         },
-        _ATTACKER,
+        ATTACKER,
     )
 
 
@@ -220,7 +220,7 @@ def picture_of(
     return plot.compare(subjects)
 
 
-@Parameter(name="*", group=_ATTACKER)
+@Parameter(name="*", group=ATTACKER)
 @dataclass(frozen=True)
 class Knowledge:
     """The attacker's prior probability of membership, given in one of three ways."""
@@ -269,7 +269,7 @@ class Knowledge:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@Parameter(name="*", group=_ATTACKER)
+@Parameter(name="*", group=ATTACKER)
 @dataclass(frozen=True)
 class _ShortKnowledge(Knowledge):
     """The same, without the coefficients in its help."""

@@ -183,11 +183,7 @@ def text(console: Console, summary: AuditSummary, *, verbose: bool = False) -> N
         return
     console.print()
     if summary.ledger is not None and not summary.bayesian:
-        tests = summary.ledger.tests
-        shared = (
-            f"{tests:,} tests share it (Bonferroni)" if tests > 1 else "1 test, at the full level"
-        )
-        terminal.line(console, f"{_budget(summary.ledger)}: {shared}.")
+        terminal.line(console, f"{_budget(summary.ledger)}: {summary.ledger.sharing}.")
     terminal.line(console, f"Experimental design: {_design(summary)}.")
     if summary.brief:
         terminal.line(console, f"Assumptions: {summary.brief}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -11,12 +11,14 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart import risk as measures
-from tellapart._numeric.text import short
+from tellapart._numeric.text import fixed, related, short
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked
 from tellapart.cli.options import (
+    ATTACKER,
     Attacker,
     Knowledge,
+    Option,
     OutOf,
     Output,
     PictureKind,
@@ -26,12 +28,14 @@ from tellapart.cli.options import (
     refuse_half_asked,
     refuse_undrawn,
 )
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.guarantees import nothing
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism as AnyMechanism
 from tellapart.mechanisms.catalogue import KINDS, SENSITIVITY_ASSUMED, assumes_sensitivity
 from tellapart.mechanisms.combine import Combined
 from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
-from tellapart.risk.catalogue import SENSELESS, Reading, essential, in_words
+from tellapart.risk.catalogue import MEASURES, PRIOR, SENSELESS, Reading, essential, in_words
 from tellapart.risk.sentences import rare_outputs
 
 Mechanism = Annotated[
@@ -52,6 +56,14 @@ def risk(
     knowledge: Knowledge = Knowledge(),
     attacker: Attacker = Attacker(),
     at_delta: AtDelta = (),
+    prior_to: Annotated[
+        Option,
+        Parameter(
+            group=ATTACKER,
+            help="For a prior that is only known to lie between --prior and this: also the most "
+            "that any attacker has, whichever prior is true.",
+        ),
+    ] = None,
     out_of: OutOf = None,
     verbose: Verbose = False,
     kind: PictureKind = "both",
@@ -67,6 +79,7 @@ def risk(
     For example:
 
         tellapart risk --epsilon 1 --prior 0.01
+        tellapart risk --epsilon 1 --prior 0.01 --prior-to 0.1
         tellapart risk laplace --epsilon 1 --fpr 0.001
         tellapart risk gaussian --sigma 2 --json
         tellapart risk staircase:epsilon=1 --plot risk.svg
@@ -89,6 +102,7 @@ def risk(
     asked_of = attacker.given()
     refuse_half_asked(asked_of)
     people = None if out_of is None else _checks.whole(1, out_of=out_of)
+    ranged = _over_range(curve, prior, prior_to, asked_of)
     with terminal.working("reading every risk off the curve"):
         readings = measures.summary(curve, prior=prior, delta=deltas.every, **asked_of)
         fpr = asked_of["fpr"]
@@ -119,6 +133,15 @@ def risk(
         shown = marked if verbose else essential(marked, asked_of)
         terminal.readings(console, shown, meanings=verbose)
         console.print()
+        if ranged:
+            span = f"For every prior from {short(prior)} to {short(ranged['high'])}, no attacker"
+            terminal.line(console, f"{span} exceeds:")
+            head = ("risk", "without the output", "with it")
+            rows = (
+                (row["name"], fixed(row["baseline"], True), row["shown"]) for row in ranged["most"]
+            )
+            terminal.table(console, [head, *rows])
+            console.print()
         certain = rare_outputs(curve, prior=prior)
         first = [*sentences[:3], *filter(None, [certain])]
         for sentence in (*(sentences if verbose else first), *bounds):
@@ -139,8 +162,34 @@ def risk(
         "readings": [reading_record(reading) for reading in readings],
         **({"attack": [reading_record(reading) for reading in reached]} if reached else {}),
         "words": [*sentences, *bounds],
+        **({"prior_range": ranged} if ranged else {}),
     }
     output.give(data, text, picture)
+
+
+def _over_range(
+    curve: TradeoffCurve, low: float, high: float | None, about: Mapping[str, float]
+) -> dict[str, Any]:
+    """The most that any attacker has of each risk, whichever prior from low to high is true."""
+    if high is None:
+        return {}
+    from tellapart.worlds import PriorRange  # which other questions do not need
+
+    if not low <= _checks.probability(**{"--prior-to": high}) < 1:
+        _checks.refuse("--prior-to", f"lie between --prior ({short(low)}) and 1", high)
+    span = PriorRange(low, high)
+    most = []
+    for measure in MEASURES.values():
+        takes = [argument.key for argument in measure.arguments]
+        if PRIOR.key not in takes or measure.smaller_is_worse:
+            continue
+        given = {key: about[key] for key in takes if key != PRIOR.key}
+        value = span.defender_bound(curve, measure.function, **given)
+        blind = span.defender_bound(nothing(), measure.function, **given)
+        name = measure.named(**given)
+        row = {"key": measure.key, "name": name, "value": value, "baseline": blind}
+        most.append({**row, "shown": related("≤", value)})
+    return {"low": low, "high": high, "most": most}
 
 
 def attack_words(deltas: Deltas, reached: Sequence[Reading]) -> str:

@@ -1,4 +1,4 @@
-"""Decisions on noise that can be defended: a file, its answer, and questions that it asks back.
+"""Decisions on noise that can be defended: a file, its answer, and consistency questions.
 
 - `fields`: every key of a decision file, declared once; `record`: the file as a record;
 - `toml_text`: reading, writing and beginning a file; `comments`: what of its text is kept;

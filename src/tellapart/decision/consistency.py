@@ -1,4 +1,4 @@
-"""Consistency of a decision: what contradicts itself is asked back, with what to do about it."""
+"""Consistency of a decision: questions where it contradicts itself, with what to write instead."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Question:
 
 
 def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
-    """What a careful reviewer would ask back, first what blocks; of the answer, where it is given.
+    """What a careful reviewer would ask, first what blocks; of the answer, where it is given.
 
     >>> from tellapart import decision
     >>> record = decision.parse(decision.template())

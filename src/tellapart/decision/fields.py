@@ -25,7 +25,7 @@ from tellapart.mechanisms.catalogue import (
 )
 from tellapart.mechanisms.catalogue import parse as parse_mechanism
 from tellapart.neighbours import Neighbours
-from tellapart.risk.catalogue import DELTA, Argument, arguments, limited
+from tellapart.risk.catalogue import DELTA, OLD_KEYS, Argument, arguments, limited
 
 # What a neighbouring relation is called in a file.
 NEIGHBOURS: dict[str, Neighbours] = {
@@ -139,7 +139,8 @@ def _risk(**named: Any) -> str:
         _checks.refuse(
             name, f'be a risk, without its side: "{key}" with at_most or at_least', value
         )
-    return one_of([measure.key for measure, _ in limited().values()], **named)
+    known = OLD_KEYS.get(value, value) if isinstance(value, str) else value
+    return one_of([measure.key for measure, _ in limited().values()], **{name: known})
 
 
 def _alternative(**named: Any) -> str:

@@ -186,7 +186,7 @@ class Decision:
     >>> record.privacy.unit, record.delta
     ('one patient', 6.944444444444444e-09)
     >>> print(record.answer())
-    sigma = 2.6186 (binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02)
+    sigma = 2.6186 (binding constraint: an insurer, PPV ≤ 0.02 at FPR 0.001)
     """
 
     title: str

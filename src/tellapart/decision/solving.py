@@ -43,7 +43,7 @@ from tellapart.decision.unit import described, faced
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, TellapartError, Unsupported
 from tellapart.mechanisms.catalogue import NamedFamily, terms
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
-from tellapart.risk.catalogue import MEASURES, Measure, Reading
+from tellapart.risk.catalogue import MEASURES, Measure, Reading, stated
 from tellapart.risk.sentences import CountedRisk, counted
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ def _plain(value: Any) -> Any:
 
 def in_words(limit: Limit) -> str:
     """A limit in the words of the catalogue."""
-    return f"{limit.label} {'≥' if limit.least else '≤'} {short(limit.bound)}"
+    return stated(limit.label, f"{'≥' if limit.least else '≤'} {short(limit.bound)}")
 
 
 def answer(

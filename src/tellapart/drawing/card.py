@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from tellapart.drawing.record import Drawing, Ink, Mark
-from tellapart.drawing.svg import COLOURS, svg
+from tellapart.drawing.svg import COLOURS, DASHES, svg
 
 _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 _TITLES = {Mark.GOOD: COLOURS[Ink.THIRD], Mark.BAD: COLOURS[Ink.SECOND], Mark.PLAIN: "inherit"}
@@ -50,6 +50,7 @@ class Card:
     drawing: Drawing | None = None
     notes: tuple[str, ...] = ()
     mark: Mark = Mark.PLAIN
+    legend: bool = False  # of the chart, beneath it
 
     def html(self) -> str:
         """The card, with every text in it escaped."""
@@ -64,7 +65,10 @@ class Card:
             f'<div style="opacity:.75;margin-top:6px;max-width:46em">{escape(note)}</div>'
             for note in self.notes
         )
-        picture = "" if self.drawing is None else f"<div>{svg(self.drawing)}</div>"
+        picture = ""
+        if self.drawing is not None:
+            names = _legend(self.drawing) if self.legend else ""
+            picture = f'<div style="max-width:250px">{svg(self.drawing)}{names}</div>'
         words = f'<div style="flex:1 1 300px;min-width:0">{title}{table}{notes}</div>'
         return f'<div style="{_CARD}">{picture}{words}</div>'
 
@@ -94,8 +98,27 @@ def _cell(cell: Cell, tag: str, side: str, more: str) -> str:
     return f'<{tag}{more} style="{_CELL}{side}{weight}{quiet}">{line}{escape(cell.text)}</{tag}>'
 
 
+def _legend(drawing: Drawing) -> str:
+    """What lines and points stand for; the diagonal needs no name."""
+    lines = [
+        _sample(trace.ink) + escape(trace.name)
+        for trace in drawing.traces
+        if trace.ink is not Ink.CHANCE
+    ]
+    points = [
+        f'<span style="color:{COLOURS[spot.ink]}" aria-hidden="true">● </span>{escape(spot.name)}'
+        for spot in drawing.spots
+    ]
+    return "".join(f'<div style="font-size:12px">{name}</div>' for name in [*lines, *points])
+
+
 def _sample(ink: Ink) -> str:
-    return f'<span style="color:{COLOURS[ink]};font-weight:700" aria-hidden="true">— </span>'
+    """A piece of the line, with its dashes."""
+    style = "dashed" if ink in DASHES else "solid"
+    return (
+        '<span aria-hidden="true" style="display:inline-block;width:1.6em;margin-right:.4em;'
+        f'vertical-align:middle;border-top:2px {style} {COLOURS[ink]}"></span>'
+    )
 
 
 def _bar(bar: Bar) -> str:

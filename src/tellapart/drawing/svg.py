@@ -20,7 +20,7 @@ COLOURS = {
     Ink.CHANCE: "currentColor",
     Ink.EVIDENCE: "#cc5f14",
 }
-_DASHES = {
+DASHES = {
     Ink.SECOND: "6 3",
     Ink.THIRD: "8 3 2 3",
     Ink.FOURTH: "2 2",
@@ -92,7 +92,7 @@ class _Plane:
     def trace(self, trace: Trace) -> str:
         colour = COLOURS[trace.ink]
         path = "M" + "L".join(f"{px(x)} {px(y)}" for x, y in self._points(trace))
-        dashes = _DASHES.get(trace.ink, "4 3" if trace.dashed else "")
+        dashes = DASHES.get(trace.ink, "4 3" if trace.dashed else "")
         drawn = f' stroke-dasharray="{dashes}"' if dashes else ""
         drawn += ' stroke-opacity=".6"' if trace.ink is Ink.CHANCE else ' stroke-width="2"'
         fill = f'"{colour}" fill-opacity=".15"' if trace.filled else '"none"'

@@ -105,7 +105,8 @@ PARAMETERS: dict[str, Parameter] = {
             0.1,
             symbol="δ",
             start=1e-5,
-            option="δ of every ε that is given or reported; a bare --epsilon has δ = 0.",
+            option="δ of every ε that is given, limited or reported. Unless given it is 0 for one "
+            "pure ε-DP mechanism (such as a bare --epsilon), and 1e-5 for others and compositions.",
         ),
         Parameter(
             "sigma",
@@ -786,6 +787,19 @@ def own_delta(text: str) -> float | None:
     (1e-06, None)
     """
     return None if is_composed(text) else terms(text)[0].values.get("delta")
+
+
+def is_pure(text: str, given: Collection[str] = ()) -> bool:
+    """Whether it is one pure ε-DP mechanism: ε alone makes it, and at δ = 0 its ε is finite.
+
+    >>> is_pure("laplace:scale=2"), is_pure("any", ["mu"]), is_pure("laplace:epsilon=1,repeated=9")
+    (True, False, False)
+    """
+    if is_composed(text):
+        return False
+    (term,) = terms(text)
+    impure = {"delta", "mu", "zcdp"}.intersection((*term.values, *given))
+    return not impure and any(way.needs == ("epsilon",) for way in KINDS[term.name].ways)
 
 
 def is_composed(text: str) -> bool:

@@ -112,7 +112,7 @@ def _panel(
         kept = fpr >= least
         # A mechanism that is claimed is a promise, too.
         bound = Bound.LOWER if verdict is not None and not lines else curve.bound
-        lines.append(CurveLine(name, bound, fpr[kept], tpr[kept], 1.0, fpr[kept]))
+        lines.append(CurveLine(name, bound, fpr[kept], tpr[kept], fpr[kept]))
     entries = draw(axes, lines)
     if verdict is not None and verdict.finding is not None:
         entries += _collision(axes, lines[0], lines[1])

@@ -77,7 +77,7 @@ def f_score(
             curve_of(family(float(epsilon)), f"what families[{name!r}] returns") for epsilon in grid
         ]
         scores = np.array([risk.f_score(curve, weight=count, prior=before) for curve in curves])
-        lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, 1.0, guessing=floor))
+        lines.append(CurveLine(str(name), joint_bound(curves), grid, scores, guessing=floor))
     base = guess(page.axes, grid[[0, -1]], [floor, floor])
     entries = [*draw(page.axes, lines), LegendEntry(base, f"flagging everybody: {short(floor, 4)}")]
     return page.finished(entries, shape=0.85)

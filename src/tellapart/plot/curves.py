@@ -88,7 +88,7 @@ def _tradeoff(axes: Axes, curves: Mapping[str, TradeoffCurve]) -> list[LegendEnt
     lines = []
     for name, curve in curves.items():
         fpr, _, fnr = operating_points(curve)
-        lines.append(CurveLine(name, curve.bound, fpr, fnr, unreachable=0.0, guessing=1 - fpr))
+        lines.append(CurveLine(name, curve.bound, fpr, fnr, guessing=1 - fpr))
     return draw(axes, lines)
 
 
@@ -117,7 +117,7 @@ def _roc(axes: Axes, curves: Mapping[str, TradeoffCurve], log: bool) -> list[Leg
         fpr, tpr, _ = operating_points(curve)
         shown = fpr >= least
         fpr, tpr = fpr[shown], tpr[shown]
-        lines.append(CurveLine(name, curve.bound, fpr, tpr, unreachable=1.0, guessing=fpr))
+        lines.append(CurveLine(name, curve.bound, fpr, tpr, guessing=fpr))
     return draw(axes, lines)
 
 
@@ -145,7 +145,7 @@ def precision_recall(
     for name, curve in curves.items():
         recall = np.unique(operating_points(curve).tpr)
         right = np.asarray(risk.precision(curve, recall=recall, prior=before))
-        lines.append(CurveLine(name, curve.bound, recall, right, unreachable=1.0, guessing=before))
+        lines.append(CurveLine(name, curve.bound, recall, right, guessing=before))
     base = guess(page.axes, [0, 1], [before, before])
     words = f"guessing: the prior, {short(before, 4)}"
     return page.finished([*draw(page.axes, lines), LegendEntry(base, words)], shape=0.85)

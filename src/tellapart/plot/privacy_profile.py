@@ -56,7 +56,7 @@ def profile(
         grid = np.union1d(np.linspace(0.0, end, _ACROSS), read[name][read[name] <= end])
         values = np.asarray(curve.delta(grid))
         label = name if asked is None else f"{name}: {_reading(curve, asked)}"
-        lines.append(CurveLine(label, curve.bound, grid, values, unreachable=1.0, guessing=floor))
+        lines.append(CurveLine(label, curve.bound, grid, values, guessing=floor))
     page.axes.set(
         xlabel="privacy parameter (ε)",
         ylabel="δ at this ε",

@@ -36,13 +36,12 @@ class LegendEntry(NamedTuple):
 
 
 class CurveLine(NamedTuple):
-    """One curve of a picture: ``unreachable`` and ``guessing`` are where its shades end."""
+    """One curve of a picture: its shade ends at ``guessing``."""
 
     name: str
     bound: Bound
     x: Array
     y: Array
-    unreachable: Array | float
     guessing: Array | float
 
 
@@ -140,10 +139,10 @@ def legend_below(figure: Figure, entries: Sequence[LegendEntry]) -> None:
 
 
 def draw(axes: Axes, lines: Sequence[CurveLine]) -> list[LegendEntry]:
-    """Draw each line in its own pen, with its side shaded.
+    """Draw each line in its own pen, shaded from guessing on: what attacks can have, as in regions.
 
-    A guarantee is shaded plainly where no attacker gets, an attack is hatched where some attacker
-    does; the truth is a line alone.
+    What a guarantee leaves possible is shaded plainly, what an attack has shown is hatched; the
+    truth is a line alone.
     """
     promises = sum(line.bound is Bound.LOWER for line in lines)
     tone = max(0.04, 0.3 / (promises + 1))  # where many shades meet they must not drown the lines
@@ -156,11 +155,9 @@ def _drawn(axes: Axes, line: CurveLine, look: Pen, tone: float) -> LegendEntry:
     if line.bound is Bound.EXACT:
         return LegendEntry(drawn, label)
     fill: dict[str, Any] = {"facecolor": look.colour, "alpha": tone}
-    end = line.unreachable
     if line.bound is Bound.UPPER:
         fill = {"facecolor": "none", "edgecolor": look.colour, "hatch": "////", "alpha": 0.45}
-        end = line.guessing
-    axes.fill_between(line.x, line.y, end, lw=0, zorder=0.6, **fill)
+    axes.fill_between(line.x, line.y, line.guessing, lw=0, zorder=0.6, **fill)
     return LegendEntry((Patch(lw=0, **fill), drawn), label)
 
 

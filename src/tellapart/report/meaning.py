@@ -27,7 +27,7 @@ from tellapart.mechanisms.subject import (
 )
 from tellapart.report.curve_points import ERRS, RATES
 from tellapart.report.model import Budget, Meaning, Risk
-from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, in_words
+from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, in_words, stated
 
 # The δ at which ε is reported besides the one asked for, where it is finite.
 _DELTAS = (1e-9, 1e-6, 1e-5, 1e-3)
@@ -124,7 +124,7 @@ class ClaimReading(NamedTuple):
         """The guarantee itself, or ε at the δ of most interest, in words."""
         if isinstance(self.curve, GuaranteeCurve) and self.delta == self.curve.claimed_delta:
             return describe(self.curve)
-        return f"{self.meaning.epsilon.what}: {self.meaning.epsilon.words}"
+        return stated(self.meaning.epsilon.what, self.meaning.epsilon.words)
 
     def promise(self) -> GuaranteeCurve | None:
         """The (ε, δ) that the curve keeps at that δ; None where it is one itself, or has none."""

@@ -21,6 +21,7 @@ from tellapart.risk.attackers import (
 )
 from tellapart.risk.catalogue import summary
 from tellapart.risk.decisions import (
+    accuracy,
     bayes_error,
     best_decision,
     f_score,
@@ -28,7 +29,6 @@ from tellapart.risk.decisions import (
     posterior,
     ppv,
     precision,
-    success,
 )
 from tellapart.risk.inference import (
     gaussian_mu,
@@ -40,6 +40,7 @@ from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 from tellapart.risk.sentences import words
 
 __all__ = [
+    "accuracy",
     "advantage",
     "attribute_inference",
     "auc",
@@ -65,7 +66,6 @@ __all__ = [
     "reconstruction",
     "reidentification",
     "singling_out",
-    "success",
     "summary",
     "tpr",
     "words",

@@ -7,7 +7,9 @@ attacker has without the output.
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -21,13 +23,13 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import attribute_inference, reconstruction, singling_out
 from tellapart.risk.decisions import (
+    accuracy,
     bayes_error,
     check_weight,
     f_score,
     max_posterior,
     ppv,
     precision,
-    success,
 )
 from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 
@@ -37,6 +39,8 @@ SENSELESS = 100.0
 _ROUNDING = 1e-13
 # From here on numbers are shown with four decimals; a gain below the last of them is no digit.
 _PLAIN, _LAST_DIGIT = 1e-3, "0.0001"
+# Where a measure's name goes on to say where it is read.
+_WHERE = re.compile(r"(?= at | for |, )")
 
 
 @dataclass(frozen=True)
@@ -283,6 +287,9 @@ def _error_meaning(value: float, *, prior: float) -> str:
 
 _AT_FPR = "{fpr} of the people who are not in the data are flagged by mistake"
 
+# Keys of 0.1, which options and decision files may still have.
+OLD_KEYS = {"success": "accuracy"}
+
 MEASURES: dict[str, Measure] = {
     measure.key: measure
     for measure in (
@@ -359,7 +366,7 @@ MEASURES: dict[str, Measure] = {
         Measure(
             "max_posterior",
             max_posterior,
-            "largest posterior",
+            "max posterior",
             "probability of membership after the worst output",
             (PRIOR,),
             grows_with_prior=True,
@@ -396,8 +403,8 @@ MEASURES: dict[str, Measure] = {
             detail=True,
         ),
         Measure(
-            "success",
-            success,
+            "accuracy",
+            accuracy,
             "accuracy",
             _accuracy_meaning,
             (PRIOR,),
@@ -620,7 +627,17 @@ class Reading(NamedTuple):
 
     def __str__(self) -> str:
         blind = f" (baseline {self._blind})" if self.baseline else ""
-        return f"{self.name} {self.shown}{blind}"
+        return f"{stated(self.name, self.shown)}{blind}"
+
+
+def stated(name: str, value: str) -> str:
+    """A measure and its value as people say it: what, how much, and where.
+
+    >>> stated("ε at δ = 1e-5", "≤ 2"), stated("membership advantage", "≤ 0.1")
+    ('ε ≤ 2 at δ = 1e-5', 'membership advantage ≤ 0.1')
+    """
+    what, *where = _WHERE.split(name, maxsplit=1)
+    return f"{what} {value}{''.join(where)}"
 
 
 def in_words(readings: Sequence[Reading]) -> tuple[str, ...]:
@@ -661,8 +678,8 @@ def summary(
     >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
     ...     print(reading)
     membership advantage ≤ 0.4622
-    TPR at FPR 0.01 ≤ 0.0272 (baseline 0.0100)
-    PPV at FPR 0.01 ≤ 0.0268 (baseline 0.0100)
+    TPR ≤ 0.0272 at FPR 0.01 (baseline 0.0100)
+    PPV ≤ 0.0268 at FPR 0.01 (baseline 0.0100)
 
     See Also
     --------
@@ -679,7 +696,10 @@ def summary(
     }
     known = arguments()
     if unknown := sorted(set(others) - set(known)):
-        raise TypeError(f"summary() got an unexpected keyword argument {unknown[0]!r}")
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        rule = f"be an argument of a risk: {', '.join(known)}{meant}"
+        _checks.refuse(unknown[0], rule, others[unknown[0]])
     usual = {name: each.default for name, each in known.items() if not each.required}
     given = usual | given | others
     checked = {

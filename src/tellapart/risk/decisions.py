@@ -132,13 +132,13 @@ def bayes_error(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
         return shaped(np.where((before == 0) | (before == 1), 0.0, error), before)
 
 
-def success(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
+def accuracy(curve: TradeoffCurve, *, prior: ArrayLike) -> float | Array:
     """Accuracy of the best membership inference attack under this prior: 1 − Bayes error.
 
     Beside its baseline: always guessing the likelier answer gives max(prior, 1 − prior).
 
     >>> import tellapart as ta
-    >>> round(success(ta.Laplace.with_epsilon(1).curve(), prior=0.5), 6)
+    >>> round(accuracy(ta.Laplace.with_epsilon(1).curve(), prior=0.5), 6)
     0.696735
     """
     return 1 - bayes_error(curve, prior=prior)

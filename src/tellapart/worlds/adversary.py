@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -83,7 +82,7 @@ class PriorRange:
 
     Whatever the true prior is, no attacker exceeds the defender's bound, and one who plans for
     the worst prior is sure of the attacker's guarantee. PPV, precision, F-score and posteriors
-    grow with the prior, and success is least for a prior that makes both errors as likely: for
+    grow with the prior, and accuracy is least for a prior that makes both errors as likely: for
     these both numbers are proved. A measure of your own must grow with the prior, too; that is
     checked at some 400 priors, no proof for what lies between.
 
@@ -124,7 +123,7 @@ class PriorRange:
             )
 
         low, high = at(self.low), at(self.high)
-        if measure is risk.success:  # convex in the prior
+        if measure is risk.accuracy:  # convex in the prior
             return min(low, high, 1 - self._most_error(curve)), max(low, high)
         known = measure_of(measure)
         if measure is risk.posterior or (known is not None and known.grows_with_prior):
@@ -173,15 +172,10 @@ def _check_measure(measure: Measure, arguments: dict[str, Any]) -> str:
     name = str(getattr(measure, "__name__", repr(measure)))
     known = measure_of(measure)
     if known is not None and known.smaller_is_worse:
-        _checks.refuse("measure", "be larger for a stronger attacker, as risk.success is", name)
+        _checks.refuse("measure", "be larger for a stronger attacker, as risk.accuracy is", name)
     if "prior" in arguments:
         _checks.refuse("prior", "be left to the range", arguments["prior"])
-    try:
-        inspect.signature(measure).bind(None, prior=0.5, **arguments)
-    except TypeError as misfit:
-        _checks.refuse("measure", f"take a curve, a prior and what is given ({misfit})", name)
-    except ValueError:  # some built-in functions have no signature to look at
-        pass
+    _checks.keywords(measure, arguments, filled=("prior",))
     return name
 
 

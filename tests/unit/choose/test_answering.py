@@ -43,7 +43,8 @@ def test_the_cost_leaves_out_what_the_family_does_not_have():
     limits = [choose.at_most(0.1, risk.advantage)]
     found = named_limits.cost(family, limits, [2.5, 5, 10])
     assert [row.parameter for row in found.rows] == [5, 10]
-    whole = choose.frontier(family.make, [5, 10], {"advantage": limits[0].value}, name="steps")
+    measures = {"membership advantage": limits[0].value}
+    whole = choose.frontier(family.make, [5, 10], measures, name="steps")
     assert found == whole
 
 

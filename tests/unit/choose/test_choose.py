@@ -50,9 +50,23 @@ def test_bad_input_is_refused_word_for_word(call, message):
         call()
 
 
-def test_a_limit_reads_as_it_was_asked():
-    assert str(choose.at_most(0.76, risk.f_score, weight=1)) == "f_score(weight=1) ≤ 0.76"
-    assert str(choose.at_least(0.4, risk.bayes_error, prior=0.5)) == "bayes_error(prior=0.5) ≥ 0.4"
+def _own_measure(curve, a, b):
+    return a + b * curve.beta(0.5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (choose.at_most(0.76, risk.f_score, weight=1), "F-score ≤ 0.76, weight 1, prior 0.5"),
+        (choose.at_least(0.4, risk.bayes_error, prior=0.1), "Bayes error ≥ 0.4, prior 0.1"),
+        (choose.at_most(1, risk.epsilon, delta=1e-5), "ε ≤ 1 at δ = 1e-5"),
+        (choose.at_most(0.2, risk.tpr, fpr=0.01), "TPR ≤ 0.2 at FPR 0.01"),
+        (choose.at_most(0.5, risk.gdp), "μ-GDP ≤ 0.5 for FPR and FNR ≥ 1e-6"),
+        (choose.at_most(3, _own_measure, a=1, b=2), "_own_measure(a=1, b=2) ≤ 3"),
+    ],
+)
+def test_a_limit_reads_as_tables_call_the_risk(limit, words):
+    assert str(limit) == words
 
 
 def test_the_answer_says_what_binds_and_what_is_achieved():
@@ -154,8 +168,8 @@ def test_infeasible_says_why():
     with pytest.raises(choose.Infeasible) as caught:
         choose.largest(ta.Laplace.with_epsilon, [choose.at_most(0.6, risk.f_score, weight=1)])
     assert str(caught.value) == (
-        "infeasible: even perfect privacy (ε = 0) has f_score(weight=1) = 0.6667, "
-        "and f_score(weight=1) ≤ 0.6 is asked; ask for more than 0.6667"
+        "infeasible: even perfect privacy (ε = 0) has F-score = 0.6667, "
+        "and F-score ≤ 0.6, weight 1, prior 0.5 is asked; ask for more than 0.6667"
     )
 
 
@@ -166,7 +180,7 @@ AT_BASELINE = {
     "advantage": choose.at_most(0, risk.advantage),
     "precision": choose.at_most(0.5, risk.precision, recall=0.5, prior=0.5),
     "posterior": choose.at_most(0.5, risk.max_posterior, prior=0.5),
-    "success": choose.at_most(0.5, risk.success, prior=0.5),
+    "accuracy": choose.at_most(0.5, risk.accuracy, prior=0.5),
     "auc": choose.at_most(0.5, risk.auc),
     "pure epsilon": choose.at_most(0, risk.epsilon, delta=0),
     "bayes error": choose.at_least(0.5, risk.bayes_error, prior=0.5),
@@ -189,33 +203,34 @@ def test_a_limit_at_its_baseline_is_said_to_lie_there(choice, family, limit):
     with pytest.raises(choose.Infeasible) as caught:
         choice(family, [limit])
     had = f"{limit.bound:.4g}"
+    what = limit.stated(f"= {had}", where=False)
     assert str(caught.value) == (
-        f"infeasible: even perfect privacy (ε = 0) has {limit.name} = {had}, which none here is "
+        f"infeasible: even perfect privacy (ε = 0) has {what}, which none here is "
         f"shown to reach, and {limit} is asked; ask for {'less' if limit.least else 'more'} than "
         f"{had}"
     )
 
 
 def test_a_limit_at_a_baseline_that_noise_reaches_is_kept():
-    found = choose.least(ta.Laplace, [choose.at_most(0.9, risk.success, prior=0.1)])
+    found = choose.least(ta.Laplace, [choose.at_most(0.9, risk.accuracy, prior=0.1)])
     assert found.parameter == pytest.approx(1 / math.log(9), rel=1e-6)
 
 
 def test_limits_at_a_baseline_that_noise_reaches_stand_beside_much_smaller_ones():
-    likely = choose.at_most(0.9, risk.success, prior=0.1)
+    likely = choose.at_most(0.9, risk.accuracy, prior=0.1)
     found = choose.least(ta.Laplace, [likely, choose.at_most(1e-15, risk.advantage)])
     assert found.parameter == pytest.approx(0.5e15, rel=1e-9)
 
 
 def test_a_limit_at_a_baseline_is_not_kept_by_rounding_beside_a_smaller_one():
-    even = choose.at_most(0.5, risk.success, prior=0.5)
+    even = choose.at_most(0.5, risk.accuracy, prior=0.5)
     with pytest.raises(choose.Infeasible, match="which none here is shown to reach"):
         choose.least(ta.Laplace, [choose.at_most(1e-18, risk.advantage), even])
 
 
 def test_a_limit_that_only_rounding_keeps_is_refused():
     """Noise of 4e12 keeps it, but success has three digits to tell so: no number is safe."""
-    limit = choose.at_most(0.5 + 1e-13, risk.success, prior=0.5)
+    limit = choose.at_most(0.5 + 1e-13, risk.accuracy, prior=0.5)
     with pytest.raises(ta.NotCertified, match="lies too near to what perfect privacy"):
         choose.least(ta.Gaussian, [limit])
 
@@ -240,7 +255,7 @@ def test_a_limit_nearer_to_its_baseline_than_curves_have_digits_is_refused_at_on
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_binds_is_what_the_next_double_breaks(order):
-    limits = [choose.at_most(0.99, risk.success, prior=0.01), SMALL][::order]
+    limits = [choose.at_most(0.99, risk.accuracy, prior=0.01), SMALL][::order]
     found = choose.least(ta.Gaussian, limits)
     assert found.binding is SMALL
     beyond = ta.Gaussian(math.nextafter(found.parameter, 0)).curve()
@@ -252,7 +267,7 @@ def test_what_binds_is_what_the_next_double_breaks(order):
 def test_the_binding_limit_is_the_one_that_binds_alone(lead, score, power):
     limits = [
         choose.at_most(lead, risk.advantage),
-        choose.at_most(score, risk.success, prior=0.5),
+        choose.at_most(score, risk.accuracy, prior=0.5),
         choose.at_most(power, risk.tpr, fpr=0.01),
     ]
     alone = [choose.largest(ta.Laplace.with_epsilon, [one]).parameter for one in limits]
@@ -265,9 +280,9 @@ def test_a_limit_binds_also_where_the_search_met_the_end_of_the_family():
     def family(epsilon):
         return ta.Gaussian.classic(epsilon, 1e-5)
 
-    found = choose.largest(family, [choose.at_most(0.65, risk.success, prior=0.5)])
-    assert str(found.binding) == "success(prior=0.5) ≤ 0.65"
-    ends = choose.largest(family, [choose.at_most(0.99, risk.success, prior=0.5)])
+    found = choose.largest(family, [choose.at_most(0.65, risk.accuracy, prior=0.5)])
+    assert str(found.binding) == "accuracy ≤ 0.65, prior 0.5"
+    ends = choose.largest(family, [choose.at_most(0.99, risk.accuracy, prior=0.5)])
     assert ends.binding is None
     with pytest.raises(ta.InvalidArgument):
         family(math.nextafter(ends.parameter, math.inf))
@@ -370,9 +385,20 @@ def test_a_family_far_from_one_is_found():
 
 
 def test_arguments_that_do_not_fit_the_measure_are_refused_at_once():
-    message = r"arguments must fit ppv of a curve \(missing a required argument: 'prior'\)"
-    with pytest.raises(ta.InvalidArgument, match=f"^{message}, got "):
+    missing = r"prior must be given, as ppv takes it: write prior=\.\.\."
+    with pytest.raises(ta.InvalidArgument, match=f"^{missing}$"):
         choose.at_most(0.1, risk.ppv, fpr=0.1)
+    unknown = (
+        r"fp must be an argument of ppv, which takes fpr, prior \(did you mean fpr\?\), got 0.1"
+    )
+    with pytest.raises(ta.InvalidArgument, match=f"^{unknown}$"):
+        choose.at_most(0.1, risk.ppv, fp=0.1, prior=0.1)
+    with pytest.raises(ta.InvalidArgument, match=r"^fpr must be an .* takes none, got 0.1$"):
+        choose.at_most(0.1, risk.auc, fpr=0.1)
+    with pytest.raises(ta.InvalidArgument, match="fpr must be given, as ppv takes it"):
+        choose.frontier(ta.Laplace, [1], {"PPV": risk.ppv})
+    with pytest.raises(ta.InvalidArgument, match=r"^pior must be .* \(did you mean prior\?\), got"):
+        choose.compare({"a": ta.Laplace(1), "b": ta.Laplace(2)}, pior=0.1)
 
 
 def test_a_choice_prints_a_number_that_keeps_its_limits():

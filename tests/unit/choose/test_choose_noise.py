@@ -109,7 +109,7 @@ def test_normal_records_under_normal_noise():
 
 def test_a_cap_below_the_prior_is_infeasible():
     flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
-    with pytest.raises(Infeasible, match=r"max_posterior.*RecordValue\(record=0.*prior 0.5"):
+    with pytest.raises(Infeasible, match=r"max posterior.*RecordValue\(record=0.*prior 0.5"):
         noise(flu, Sum(), [at_most(0.4, risk.max_posterior, prior=FROM_MODEL)])
 
 
@@ -263,4 +263,4 @@ def test_noise_for_a_limit_that_never_binds_is_not_said_to_be_the_least():
 def test_a_baseline_that_noise_only_rounds_to_is_infeasible():
     flu = Exchangeable([0.1, 0.15, 0.5, 0.15, 0.1])
     with pytest.raises(Infeasible, match="which none here is shown to reach"):
-        noise(flu, Sum(), [at_most(0.5, risk.success, prior=0.5)])
+        noise(flu, Sum(), [at_most(0.5, risk.accuracy, prior=0.5)])

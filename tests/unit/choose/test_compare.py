@@ -331,7 +331,7 @@ def test_a_choice_says_for_whom_it_holds():
     assert noise.scope == "specific to this mechanism; another (ε, δ) mechanism may leak more"
     assert promise.scope == "valid for every mechanism with this guarantee"
     assert str(promise) == (
-        "2.19722 (binding constraint: f_score(weight=1) ≤ 0.9; "
+        "2.19722 (binding constraint: F-score ≤ 0.9, weight 1, prior 0.5; "
         "valid for every mechanism with this guarantee)"
     )
     assert isinstance(noise.subject, ta.Laplace)

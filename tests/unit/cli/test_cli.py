@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
-from tellapart import risk
+from tellapart import risk, worlds
 from tellapart.cli import main
 from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
@@ -55,14 +55,14 @@ def test_the_first_question_of_a_privacy_engineer(run):
     code, out, err = run("choose", "laplace", "--max-f-score", "0.76", "--weight", "1")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "scale = 0.709924748  for laplace, by epsilon = 1.4086; ε at δ = 1e-5 (default) ≈ 1.4086\n"
-        "  Binding constraint: f_score(weight=1, prior=0.5) ≤ 0.76.\n"
+        "scale = 0.709924748  for laplace, by epsilon = 1.4086; ε = 1.4086 at δ = 0\n"
+        "  Binding constraint: F-score ≤ 0.76, weight 1, prior 0.5.\n"
         "  Rounded conservatively: down from 1.408612884.\n"
         "  Specific to this mechanism; another (ε, δ) mechanism may leak more.\n"
         "  For any mechanism: ε-DP with ε = 1.1526 is enough to keep the limits.\n"
         "  Error of the answer: standard deviation 1.0040; 95 % within ± 2.1268.\n"
     )
-    assert re.search(r"^  f_score\(.*\) ≤ 0\.76 +0\.6667 +0\.7600  binding$", out, re.M)
+    assert re.search(r"^  F-score ≤ 0\.76, .* 0\.5 +0\.6667 +0\.7600  binding$", out, re.M)
     assert "Sensitivity analysis" not in out
     assert "AUC" not in out
 
@@ -79,7 +79,7 @@ def test_choosing_noise_rounds_up_and_several_limits_name_the_one_that_binds(par
     )
     assert (found["parameter"], found["rounded"]) == ("sigma", "up")
     assert found["value"] >= found["unrounded"]
-    assert found["binding"] == "advantage ≤ 0.1"
+    assert found["binding"] == "membership advantage ≤ 0.1"
     assert risk.advantage(ta.Gaussian(found["value"]).curve()) <= 0.1
     assert found["any_mechanism"] is None
     middle = found["frontier"][2]
@@ -101,7 +101,7 @@ def test_a_map_has_the_noise_of_each_batch_size_and_number_of_epochs(run, parsed
         curve = ta.dp_sgd(**training, data_size=60_000).curve()
         assert 0.0998 < risk.advantage(curve) <= 0.1
         assert cell["gradient_noise"] == cell["noise_multiplier"] / cell["batch_size"]
-        assert cell["binding"] == "advantage ≤ 0.1"
+        assert cell["binding"] == "membership advantage ≤ 0.1"
     _, out, _ = run(*asked, *lists)
     assert out.startswith("noise_multiplier  for dpsgd:data_size=60000, by batch size and epochs\n")
     assert re.search(r"^  256 +0\.8425 \(0\.0033\) +1\.204 \(0\.0048\)$", out, re.M)
@@ -164,7 +164,7 @@ def test_what_never_binds_is_said(run, parsed):
 def test_the_end_of_a_mechanism_is_said(run):
     _, out, _ = run("choose", "gaussian-classic:delta=1e-5", "--max-advantage", "0.9")
     assert out.startswith(
-        "sigma = 0.5754130507  for gaussian-classic:delta=1e-5, by epsilon = 8.4197; ε at "
+        "sigma = 0.5754130507  for gaussian-classic:delta=1e-5, by epsilon = 8.4197; ε ≈ 8.4197 "
     )
     assert "Binding constraint: none; the mechanism is not defined beyond this value." in out
 
@@ -180,7 +180,7 @@ def test_a_limit_at_one_fpr_says_what_fewer_flags_allow(run):
 
 def test_a_fixed_epsilon_is_answered_by_the_noise_to_configure(run):
     _, out, _ = run("choose", "gaussian", "--epsilon", "1", "--max-advantage", "0.1")
-    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-6; ε at ")
+    assert out.startswith("sigma = 3.97897357  for gaussian:epsilon=1, by delta = 3.226e-6; ε ≈ ")
     assert "--epsilon fixes ε; to limit it, use --max-epsilon." in out
 
 
@@ -191,7 +191,7 @@ def test_what_does_epsilon_one_mean(run):
     code, out, err = run("risk", "--epsilon", "1", "--prior", "0.01")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "ε at δ = 1e-5 (default) ≤ 1.0000; membership advantage ≤ 0.4622  any:epsilon=1\n"
+        "ε ≤ 1.0000 at δ = 0; membership advantage ≤ 0.4622  any:epsilon=1\n"
         "  These numbers are valid for every mechanism with this guarantee.\n"
         "  The attacker's prior probability of membership is 0.01.\n"
     )
@@ -241,11 +241,31 @@ def test_risk_as_json_is_what_the_library_says(parsed):
     found = parsed("risk", "laplace:scale=2", "--fpr", "0.05", "--prior", "0.1")
     assert (found["mechanism"], found["side"]) == ("laplace:scale=2", "exact")
     curve = ta.Laplace(2).curve()
-    expected = risk.summary(curve, fpr=0.05, prior=0.1)
+    expected = risk.summary(curve, fpr=0.05, prior=0.1, delta=0)
     assert [(one["name"], one["value"]) for one in found["readings"]] == [
         (one.name, one.value) for one in expected
     ]
     assert found["words"] == risk.words(curve, fpr=0.05, prior=0.1).splitlines()
+
+
+def test_a_prior_known_within_a_range_has_the_bound_of_the_worst(run, parsed):
+    words = ("risk", "laplace:epsilon=1", "--prior", "0.01", "--prior-to", "0.9", "--fpr", "0.05")
+    found = parsed(*words)["prior_range"]
+    curve, about = ta.Laplace(1).curve(), worlds.PriorRange(0.01, 0.9)
+    most = {row["key"]: row["value"] for row in found["most"]}
+    assert (found["low"], found["high"]) == (0.01, 0.9)
+    assert most.keys() == {"ppv", "precision", "max_posterior", "f_score", "accuracy"}
+    assert most["ppv"] == about.defender_bound(curve, risk.ppv, fpr=0.05)
+    for prior in (0.01, 0.3, 0.9):
+        at = {
+            one["key"]: one["value"]
+            for one in parsed(*words[:3], str(prior), *words[6:])["readings"]
+        }
+        assert all(at[key] <= value * (1 + 1e-12) for key, value in most.items())
+    assert "For every prior from 0.01 to 0.9, no attacker exceeds:" in run(*words)[1]
+    assert "prior_range" not in parsed("risk", "laplace:epsilon=1")
+    _, _, err = run("risk", "laplace:epsilon=1", "--prior", "0.1", "--prior-to", "0.01")
+    assert err == "tellapart: --prior-to must lie between --prior (0.1) and 1, got 0.01\n"
 
 
 def test_a_training_with_hardly_any_noise_gets_a_full_answer(run):
@@ -487,14 +507,14 @@ def test_every_command_draws(run, tmp_path, command):
         ),
         (
             "choose gaussian --max-posterior 0.9",
-            "infeasible: no parameter keeps max_posterior(prior=0.5) ≤ 0.9: some outputs, however "
+            "infeasible: no parameter keeps max posterior ≤ 0.9, prior 0.5: some outputs, however "
             "rare, make membership as good as certain, as with Gaussian noise or any δ > 0; use "
             "laplace or discrete-laplace, or limit the PPV at an FPR (--max-ppv)",
         ),
         (
             "choose gaussian --max-ppv 0.5 --prior 0.5",
-            "infeasible: even perfect privacy (ε = 0) has ppv(fpr=0.01, prior=0.5) = 0.5, which "
-            "none here is shown to reach, and ppv(fpr=0.01, prior=0.5) ≤ 0.5 is asked; ask for "
+            "infeasible: even perfect privacy (ε = 0) has PPV = 0.5, which "
+            "none here is shown to reach, and PPV ≤ 0.5 at FPR 0.01, prior 0.5 is asked; ask for "
             "more than 0.5",
         ),
         ("frameworks chain.toml --epsilon 1", "frameworks has no option --epsilon (see tellapart"),
@@ -537,7 +557,7 @@ def test_every_command_draws(run, tmp_path, command):
         ("choose laplace", "at least one limit must be given, such as --max-advantage 0.1"),
         (
             "choose laplace --max-f-score 0.6",
-            "infeasible: even perfect privacy (ε = 0) has f_score(weight=1, prior=0.5) = 0.6667",
+            "infeasible: even perfect privacy (ε = 0) has F-score = 0.6667",
         ),
         ("compare laplace:epsilon=1", "mechanisms must be at least two different ones, or stand "),
         (
@@ -554,7 +574,7 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk gaussian --epsilon 1", "mechanism must have delta, too, got 'gaussian:epsilon=1'; "),
         (
             "choose gaussian --max-epsilon 1 --delta 0",
-            "infeasible: no parameter keeps epsilon(delta=0) ≤ 1: it is infinite at every one "
+            "infeasible: no parameter keeps ε ≤ 1 at δ = 0: it is infinite at every one "
             "tried, as ε is at δ = 0 with Gaussian noise; take a larger δ (--delta 1e-5), or lapl",
         ),
         (
@@ -684,7 +704,7 @@ def test_readings_have_stable_keys(parsed):
     found = parsed("risk", "laplace:epsilon=1", "--fpr", "0.05")
     assert [one["key"] for one in found["readings"]] == [
         "advantage", "tpr", "ppv", "precision", "max_posterior",
-        "f_score", "success", "bayes_error", "auc", "gdp", "epsilon",
+        "f_score", "accuracy", "bayes_error", "auc", "gdp", "epsilon",
     ]  # fmt: skip
 
 
@@ -703,7 +723,7 @@ def test_a_terminal_without_greek_still_gets_its_answer(encoding, extra):
     )
     assert done.stderr == b""
     if extra == ["--json"]:
-        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 1e-5"
+        assert json.loads(done.stdout.decode(encoding))["readings"][-1]["name"] == "ε at δ = 0"
 
 
 def test_debug_shows_the_traceback_and_keeps_the_code(run):

@@ -39,8 +39,8 @@ def test_a_file_is_begun_answered_and_checked(run, folder):
     code, out, err = run("decide")
     assert (code, err) == (0, "")
     first, *rest = out.splitlines()
-    assert first == "sigma = 2.6186  for gaussian:sensitivity=1; ε at δ = 6.94444e-9 ≤ 2.0534"
-    assert "  Binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02." in rest
+    assert first == "sigma = 2.6186  for gaussian:sensitivity=1; ε ≤ 2.0534 at δ = 6.94444e-9"
+    assert "  Binding constraint: an insurer, PPV ≤ 0.02 at FPR 0.001." in rest
     row = next(line for line in rest if line.startswith("  an insurer: PPV at FPR 0.001"))
     assert row.split()[-6:] == ["≈", "0.0200", "≤", "0.02", "2.6186", "(binding)"]
     assert "0.0060" in row
@@ -62,7 +62,7 @@ def test_a_check_ends_with_one_where_a_limit_is_broken_or_the_review_is_overdue(
     code, out, _ = run("decide --check --today 2026-12-01")
     assert code == 1
     assert (
-        "DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211 with sigma = 2.5"
+        "DOES NOT STAND: an insurer, PPV ≤ 0.02 at FPR 0.001 is broken: 0.0211 with sigma = 2.5"
         in out
     )
     assert "The limits ask for sigma = 2.6186." in out
@@ -84,7 +84,7 @@ def test_limits_out_of_reach_end_with_one(run, written):
     for option in ("", " --check"):
         code, out, err = run(f"decide{option}")
         assert (code, out) == (1, "")
-        assert "decision.toml: infeasible: limit[1] (an insurer: PPV at FPR 0.001 ≤ 0.001)" in err
+        assert "decision.toml: infeasible: limit[1] (an insurer: PPV ≤ 0.001 at FPR 0.001)" in err
 
 
 def test_json_has_the_answer_the_questions_and_the_check(parsed, written):
@@ -196,7 +196,7 @@ def test_a_broken_risk_comes_before_a_broken_utility(run, written):
     for option in (" --check --today 2026-12-01", ""):
         _, out, _ = run(f"decide{option}")
         lines = out.splitlines()
-        first = "DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211"
+        first = "DOES NOT STAND: an insurer, PPV ≤ 0.02 at FPR 0.001 is broken: 0.0211"
         (place,) = (k for k, line in enumerate(lines) if line.startswith(first))
         assert lines[place + 1].startswith(
             "  Utility: 95 % interval of a histogram ≤ 5 is broken: "
@@ -208,7 +208,7 @@ def test_what_is_in_use_and_breaks_a_limit_is_said_before_what_to_configure(run,
     code, out, _ = run("decide")
     assert code == 0
     first, blank, second, *_ = out.splitlines()
-    assert first.startswith("DOES NOT STAND: an insurer, PPV at FPR 0.001 ≤ 0.02 is broken: 0.0211")
+    assert first.startswith("DOES NOT STAND: an insurer, PPV ≤ 0.02 at FPR 0.001 is broken: 0.0211")
     assert (blank, second[:14]) == ("", "sigma = 2.6186")
 
 

@@ -13,8 +13,8 @@ from tellapart import audit
 from tellapart._numeric.text import short
 from tellapart.choose.named_limits import configured
 from tellapart.cli import main
-from tellapart.cli.deltas import asked
-from tellapart.mechanisms.catalogue import KINDS, named_family, parse
+from tellapart.cli.deltas import asked, of_several
+from tellapart.mechanisms.catalogue import KINDS, is_pure, named_family, parse
 from tellapart.mechanisms.subject import curve_of
 
 # Each mechanism, made in every way it can be.
@@ -47,6 +47,10 @@ TOLD = [
     "any:epsilon=0.1,delta=1e-7,repeated=4",  # a δ of each step, beside the δ of all
 ]
 CASES = [*(f"{name} {more}".strip() for name, every in MADE.items() for more in every), *TOLD]
+PURE = {name for name, (first, *_) in MADE.items() if first == "--epsilon 1"} - {
+    "any",
+    "truncated-laplace",
+}
 # What is left open is chosen; uniform noise has one ε only, 0 or none.
 DESCENT = (
     "steps=100,step_size=0.1,strong_convexity=1,smoothness=4,gradient_sensitivity=2,"
@@ -99,7 +103,11 @@ def made(name, values, delta):
 
 def shown(text):
     """Every ε of a text with the δ beside it, in a table or in a sentence."""
-    found = re.findall(r"ε at δ = ([\d.e-]+)(?: \(default\))?:?\s+[=≈≤≥] ([\d.e+-]+\d|∞)", text)
+    table = r"ε at δ = ([\d.e-]+)(?: \(default\))?:?\s+(?:0\s+)?[=≈≤≥] ([\d.e+-]+\d|∞)"
+    found = re.findall(table, text)
+    # What was found has four decimals; a limit is shown as it was asked for.
+    sentence = r"ε [=≈≤≥] (\d+\.\d{4}\d*(?:e[+-]?\d+)?|∞) at δ = ([\d.]+(?:e-?\d+)?)"
+    found += [(at, one) for one, at in re.findall(sentence, text)]
     assert found
     return [(float(delta), math.inf if one == "∞" else float(one)) for delta, one in found]
 
@@ -139,8 +147,35 @@ def test_a_delta_that_nobody_gave_is_called_the_default(case):
     if needs_delta(name, values):
         values["delta"] = 1e-3
     found = asked(name, values).deltas
-    assert found.is_default == ("delta" not in values)
-    assert found.words == ("δ = 0.001" if "delta" in values else "δ = 1e-5 (default)")
+    pure = name in PURE or (name == "any" and "epsilon" in values)
+    assert found.is_default == ("delta" not in values and not pure)
+    usual = "δ = 0" if pure else "δ = 1e-5 (default)"
+    assert found.words == ("δ = 0.001" if "delta" in values else usual)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_delta_of_pure_mechanisms_is_0_and_of_others_1e_5(case):
+    name, values = told(case)
+    given = {"delta": 1e-3} if needs_delta(name, values) else {}
+    finite = math.isfinite(curve_of(parse(name, **values, **given)).epsilon(0.0))
+    composed = "repeated" in name or "+" in name
+    assert is_pure(name, values) == (finite and not composed)
+
+
+@pytest.mark.parametrize("name", ["any", "laplace", "randomized-response", "staircase"])
+def test_a_limit_on_epsilon_has_the_delta_of_a_bare_epsilon(name, call):
+    found = json.loads(call(f"choose {name} --max-epsilon 0.8 --json"))
+    assert (found["delta"], found["value"]) == (0, 0.8)
+    assert found["limits"][0]["limit"] == "ε ≤ 0.8 at δ = 0"
+    again = json.loads(call(f"risk {name} --epsilon 0.8 --json"))
+    assert (again["delta"], again["readings"][-1]["value"]) == (0, pytest.approx(0.8, rel=1e-12))
+
+
+def test_pure_mechanisms_are_compared_at_delta_0():
+    pure = ["laplace:epsilon=1", "staircase:epsilon=1"]
+    assert of_several(pure, None, ()).every == (0,)
+    assert of_several([*pure, "gaussian:sigma=2"], None, ()).every == (1e-5,)
+    assert of_several([*pure, "gaussian:epsilon=1,delta=1e-6"], None, ()).every == (1e-6,)
 
 
 def test_the_default_is_named_on_every_line_that_uses_it(call, tmp_path):
@@ -150,7 +185,7 @@ def test_the_default_is_named_on_every_line_that_uses_it(call, tmp_path):
         "compare gaussian:sigma=2 laplace:epsilon=1",
         f"report gaussian {tmp_path / 'out.html'} --sigma 2",
     ):
-        assert "ε at δ = 1e-5 (default)" in call(words)
+        assert re.search(r"ε (. \S+ )?at δ = 1e-5 \(default\)", call(words))
     assert "ε at δ = 1e-5 (default)" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
@@ -158,7 +193,7 @@ def test_the_default_is_named_on_every_line_that_uses_it(call, tmp_path):
 def test_further_deltas_are_told_besides(case, call):
     curve = made(*told(case), 1e-6)
     found = shown(call(f"risk {case} --delta 1e-6 --at-delta 1e-4 --at-delta 1e-2"))
-    assert [at for at, _ in found] == [1e-6, 1e-4, 1e-2]
+    assert [at for at, _ in found] == 2 * [1e-6, 1e-4, 1e-2]
     assert all(agrees(printed, curve.epsilon(at)) for at, printed in found)
     filed = json.loads(call(f"report {case} --delta 1e-6 --at-delta 1e-4 --json"))
     names = [one["what"] for one in filed["meaning"]["budgets"]]
@@ -194,13 +229,14 @@ def test_what_is_chosen_keeps_its_limit_at_the_delta_given(case, call):
     epsilon = made(name, values, delta).epsilon(delta)
     assert limit * 0.99 < epsilon <= limit * (1 + 1e-12)
     assert found["epsilon"] == pytest.approx(epsilon, rel=1e-12)
-    assert found["limits"][0]["limit"] == f"epsilon(delta={short(delta)}) ≤ {limit:g}"
+    assert found["limits"][0]["limit"] == f"ε ≤ {limit:g} at δ = {short(delta)}"
     if name == "dpsgd":  # takes seconds, and is told as others are
         return
     out = call(words)
     first, rest = out.split(" for ", 1)
     assert re.findall(r"(\w+) = [\d.]+", first) == list(found["configured"])
-    assert f"; ε at δ = {short(delta)} " in " ".join(rest.partition("Binding")[0].split())
+    said = " ".join(rest.partition("Binding")[0].split())
+    assert re.search(rf"; ε . \S+ at δ = {short(delta)}$", said)
     assert all(at == delta and agrees(one, epsilon) for at, one in shown(out))
 
 

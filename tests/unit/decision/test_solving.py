@@ -38,7 +38,7 @@ def limit(risk, bound, attacker="an insurer"):
 def test_the_answer_says_all_of_it():
     record = with_limits(limit("ppv", 0.02), limit("ppv", 0.3, "a colleague"))
     answer = record.answer()
-    assert str(answer) == "sigma = 2.6186 (binding constraint: an insurer, PPV at FPR 0.001 ≤ 0.02)"
+    assert str(answer) == "sigma = 2.6186 (binding constraint: an insurer, PPV ≤ 0.02 at FPR 0.001)"
     assert answer.binding is answer.limits[0]
     assert answer.limits[1].alone == 1.7895
     assert answer.epsilon == ta.Gaussian(2.6186).epsilon(record.delta)
@@ -62,7 +62,7 @@ def test_people_of_the_release_are_those_among_whom_somebody_is_singled_out():
 def test_a_limit_below_its_own_baseline_is_named_with_it():
     record = with_limits(limit("ppv", 0.5, "a colleague"), limit("ppv", 0.004))
     said = (
-        "infeasible: limit[2] (an insurer: PPV at FPR 0.001 ≤ 0.004) lies at or below its own "
+        "infeasible: limit[2] (an insurer: PPV ≤ 0.004 at FPR 0.001) lies at or below its own "
         "baseline: without the output it is 0.0060 already; accept more than that"
     )
     with pytest.raises(Infeasible, match=re.escape(said)):
@@ -79,13 +79,13 @@ def test_a_limit_that_what_is_fixed_breaks_is_named_with_that():
     with pytest.raises(Infeasible) as refused:
         record.answer()
     said = str(refused.value)
-    assert "limit[2] (an insurer: PPV at FPR 0.001 ≤ 0.02) clashes with the fixed" in said
+    assert "limit[2] (an insurer: PPV ≤ 0.02 at FPR 0.001) clashes with the fixed" in said
     assert "noise_multiplier = 0.3, sampling_rate = 0.5 of dpsgd" in said
     assert "limit[1]" not in said
 
 
 def test_a_gaussian_and_a_posterior_clash():
-    with pytest.raises(Infeasible, match=r"limit\[1\] \(an insurer: largest posterior ≤ 0.5\)"):
+    with pytest.raises(Infeasible, match=r"limit\[1\] \(an insurer: max posterior ≤ 0.5\)"):
         with_limits(limit("max_posterior", 0.5)).answer()
 
 

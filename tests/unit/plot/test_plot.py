@@ -399,11 +399,11 @@ def test_the_sides_are_in_the_legend(name):
     ]
 
 
-def test_a_promise_is_shaded_below_and_an_attack_hatched_towards_guessing():
+def test_what_a_promise_allows_is_shaded_and_what_an_attack_shows_hatched():
     plain, hatched = collections(plot.tradeoff(SUBJECTS))
     assert plain.get_hatch() is None
-    assert plain.get_paths()[0].contains_point((0.1, 0.1))
-    assert not plain.get_paths()[0].contains_point((0.45, 0.45))
+    assert plain.get_paths()[0].contains_point((0.45, 0.45))
+    assert not plain.get_paths()[0].contains_point((0.1, 0.1))
     assert hatched.get_hatch() == "////"
     assert hatched.get_paths()[0].contains_point((0.4, 0.5))
     assert not hatched.get_paths()[0].contains_point((0.1, 0.1))
@@ -411,8 +411,17 @@ def test_a_promise_is_shaded_below_and_an_attack_hatched_towards_guessing():
 
 def test_in_a_roc_the_shades_are_on_the_other_side():
     plain, hatched = collections(plot.roc(SUBJECTS))
-    assert plain.get_paths()[0].contains_point((0.1, 0.9))
+    assert plain.get_paths()[0].contains_point((0.4, 0.5))
+    assert not plain.get_paths()[0].contains_point((0.1, 0.9))
     assert hatched.get_paths()[0].contains_point((0.4, 0.5))
+
+
+@pytest.mark.parametrize("at", [(0.3, 0.5), (0.1, 0.1), (0.02, 0.5), (0.2, 0.7)])
+def test_shades_mean_the_same_in_trade_off_functions_and_regions(at):
+    """Shaded is what an attack can have; a region adds the attacks that are worse than guessing."""
+    promise = {"ε = 1": ta.guarantee(epsilon=1)}
+    (shade,) = collections(plot.tradeoff(promise))
+    assert shade.get_paths()[0].contains_point(at) == REGION.contains(fpr=at[0], fnr=at[1])
 
 
 def test_the_truth_has_no_shade():
@@ -989,7 +998,7 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
             "found must have parameters greater than 0, got FrontierRow(parameter=0.0, ",
         ),
         (
-            lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.success, prior=0.5)]),
+            lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.accuracy, prior=0.5)]),
             "limits must be on measures of the frontier (membership advantage, TPR at FPR 0.01, ",
         ),
         (

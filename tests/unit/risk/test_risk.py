@@ -78,7 +78,7 @@ def test_a_prior_of_0_or_1_is_beyond_doubt():
         assert measure(CURVE, prior=1.0, **arguments) == 1
     assert risk.bayes_error(CURVE, prior=[0.0, 1.0]).tolist() == [0, 0]
     assert risk.f_score(CURVE, prior=[0.0, 1.0]).tolist() == [0, 1]
-    assert risk.success(CURVE, prior=1.0) == 1
+    assert risk.accuracy(CURVE, prior=1.0) == 1
 
 
 def test_ppv_at_fpr_0_is_the_limit():
@@ -93,7 +93,7 @@ def test_perfect_privacy_leaves_the_prior():
     assert risk.advantage(perfect) == 0
     assert risk.auc(perfect) == pytest.approx(0.5)
     assert risk.ppv(perfect, fpr=0.3, prior=0.2) == pytest.approx(0.2)
-    assert risk.success(perfect, prior=0.2) == pytest.approx(0.8)
+    assert risk.accuracy(perfect, prior=0.2) == pytest.approx(0.8)
     assert risk.f_score(perfect, weight=1, prior=0.5) == pytest.approx(2 / 3)
 
 
@@ -131,7 +131,7 @@ def test_a_summary_asks_each_measure_with_its_own_arguments():
         "precision": risk.precision(lopsided, recall=0.8, prior=p),
         "max_posterior": risk.max_posterior(lopsided, prior=p),
         "f_score": risk.f_score(lopsided, weight=0.4, prior=p),
-        "success": risk.success(lopsided, prior=p),
+        "accuracy": risk.accuracy(lopsided, prior=p),
         "bayes_error": risk.bayes_error(lopsided, prior=p),
         "auc": risk.auc(lopsided),
         "epsilon": lopsided.epsilon(0.15),
@@ -142,7 +142,7 @@ def test_a_summary_asks_each_measure_with_its_own_arguments():
     # No argument is left out: each, changed alone, changes what depends on it and nothing else.
     usual = {one.key: one.value for one in risk.summary(lopsided)}
     depends = {
-        "prior": {"ppv", "precision", "max_posterior", "f_score", "success", "bayes_error"},
+        "prior": {"ppv", "precision", "max_posterior", "f_score", "accuracy", "bayes_error"},
         "fpr": {"tpr", "ppv"},
         "recall": {"precision"},
         "weight": {"f_score"},
@@ -187,7 +187,7 @@ def test_a_baseline_is_what_an_attacker_has_without_the_output(prior, rate):
         "precision": prior,
         "max_posterior": prior,
         "f_score": 1.25 / (1.25 + (1 - prior) / prior),
-        "success": max(prior, 1 - prior),
+        "accuracy": max(prior, 1 - prior),
         "bayes_error": min(prior, 1 - prior),
         "auc": 0.5,
         "epsilon": 0,
@@ -216,7 +216,7 @@ def test_a_gain_is_rounded_conservatively(curve):
 
 def test_a_high_accuracy_at_a_rare_membership_is_seen_to_be_no_gain():
     readings = {one.key: one for one in risk.summary(ta.Gaussian(2).curve(), prior=0.01)}
-    accuracy = readings["success"]
+    accuracy = readings["accuracy"]
     assert str(accuracy) == "accuracy = 0.9900 (baseline 0.9900)"
     assert accuracy.columns == ("0.9900", "= 0.9900", "0")
     assert accuracy.meaning == (

@@ -194,7 +194,7 @@ def test_limits_lie_where_they_are_reached(key, measured):
 def test_limits_on_advantage_and_epsilon_are_lines_that_the_curve_keeps_beneath():
     drawing = VIEW.answer(asked(picture="roc-log", on_max_epsilon=True)).drawing
     _, curve, *bounds = drawing.traces
-    assert [one.name for one in bounds] == ["advantage ≤ 0.1", "epsilon(delta=1e-5) ≤ 1"]
+    assert [one.name for one in bounds] == ["membership advantage ≤ 0.1", "ε ≤ 1 at δ = 1e-5"]
     assert len({curve.ink, *(one.ink for one in bounds)}) == 3
     for bound in bounds:
         assert bound.x == curve.x
@@ -206,7 +206,7 @@ def test_bounds_on_guesses_are_limits_and_said_in_words():
         on_max_advantage=False, on_max_reconstruction=True, on_max_singling_out=True
     )
     answer = choose._answer(state)
-    assert "reconstruction(baseline=0.01) ≤ 0.02" in " ".join(answer.sentences)
+    assert "reconstruction ≤ 0.02, baseline 0.01" in " ".join(answer.sentences)
     (said,) = [part for part in answer.parts if part.title == "In words"]
     assert said.sentences[0].startswith("Whoever could guess this about a person with chance 0.01")
     assert said.sentences[1].startswith("Among 1,000 people, a description that fits one person")

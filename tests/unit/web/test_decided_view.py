@@ -204,7 +204,7 @@ def test_the_same_risk_of_two_attackers_has_two_lines():
 
 def test_no_value_for_all_limits_is_said_and_the_file_can_still_be_saved():
     tight = replace(
-        COHORT, limits=(*COHORT.limits, RiskLimit("a relative", "success", 0.7, None, "x"))
+        COHORT, limits=(*COHORT.limits, RiskLimit("a relative", "accuracy", 0.7, None, "x"))
     )
     answer = VIEW.answer(opened(tight))
     assert (answer.headline, answer.mark) == ("No scale is found for these limits", Mark.BAD)

@@ -88,7 +88,7 @@ def test_two_values_are_the_test_of_two_hypotheses(release, _):
     chain = MarkovChain.stationary([[0.8, 0.2], [0.3, 0.7]], length=12)
     test = tell_apart(chain, Sum(), release, RecordValue(5, 1), RecordValue(5, 0))
     guess = best_guess(chain, Sum(), release, record=5)
-    assert guess.success == pytest.approx(risk.success(test.curve, prior=test.prior), abs=1e-9)
+    assert guess.success == pytest.approx(risk.accuracy(test.curve, prior=test.prior), abs=1e-9)
 
 
 def test_any_channel_by_enumeration():
