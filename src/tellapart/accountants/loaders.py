@@ -251,7 +251,7 @@ def coin(rate: float) -> float:
     rate is rounded to that type: 0.01 becomes 0.01000005, and no rate is less than 2⁻²⁴.
     """
     kind = torch.get_default_dtype()
-    steps = round(2 / torch.finfo(kind).eps)
+    steps = int(2 / torch.finfo(kind).eps)
     return math.ceil(float(torch.tensor(rate, dtype=kind)) * steps) / steps
 
 
