@@ -42,6 +42,7 @@ from tellapart.audit.trainings.membership_game import (
     Replaced,
     Targets,
 )
+from tellapart.audit.trainings.opacus_watch import watch
 from tellapart.audit.trainings.step_audit import step
 from tellapart.audit.trainings.training_audit import (
     exposure,
@@ -49,6 +50,7 @@ from tellapart.audit.trainings.training_audit import (
     game_evidence,
     training,
 )
+from tellapart.audit.trainings.white_box import watch_updates
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [
@@ -91,6 +93,8 @@ __all__ = [
     "step",
     "together",
     "training",
+    "watch",
+    "watch_updates",
 ]
 
 if not TYPE_CHECKING:  # a checker would take every name for one that exists
