@@ -1,6 +1,5 @@
 """One small training with Opacus, right or with one of thirteen bugs, under `audit.watch`."""
 
-import math
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -181,7 +180,9 @@ def private(
     return model, optimizer, loader, loss
 
 
-def train(model: Any, optimizer: Any, loader: Any, loss: Any, steps: int, physical: int = 0) -> None:
+def train(
+    model: Any, optimizer: Any, loader: Any, loss: Any, steps: int, physical: int = 0
+) -> None:
     """Anybody's loop."""
     done = 0
     split = (

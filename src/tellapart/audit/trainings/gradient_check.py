@@ -118,10 +118,12 @@ class GradientCheck:
         return ""
 
     def _alone(self, record: int, slope: Any) -> tuple[Any, list[Any]]:
-        """Output and gradient of one record: two copies of it, as batch norm takes no single one."""
+        """Output and gradient of one record: of two copies, as batch norm takes no single one."""
         import torch
 
-        twice = [part[record : record + 1].detach().repeat_interleave(2, 0) for part in self._inputs]
+        twice = [
+            part[record : record + 1].detach().repeat_interleave(2, 0) for part in self._inputs
+        ]
         output = self._model(*twice)
         slopes = torch.stack([slope, slope]) / 2
         found = torch.autograd.grad(output, self._layers, slopes, allow_unused=True)

@@ -6,10 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from tellapart import _checks
-from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit.trainings.gradient_check import GradientCheck
 from tellapart.audit.trainings.watch_verdict import WatchVerdict
 from tellapart.audit.trainings.white_box import LONG, UpdateWatch, read_claim, watch_updates
@@ -18,9 +16,9 @@ from tellapart.mechanisms.subject import Subject
 
 # What Opacus adds to a norm before it divides by it.
 _TINY = 1e-6
-_GHOST = (
-    "Ghost clipping: canaries enter after clipping, so that their gain says nothing of it; "
-)
+# A claimed rate this close to the loader's is batch_size/len(data), which Opacus does not draw at.
+_ROUNDED = 0.1
+_GHOST = "Ghost clipping: canaries enter after clipping, so that their gain says nothing of it; "
 
 
 def watch(
@@ -51,7 +49,9 @@ def watch(
     tellapart.audit.watch_updates : the same for any framework
     tellapart.audit.step : a single step, called many times
     """
-    return OpacusWatch(optimizer, loader, model, claim, clip, canaries, confidence, conformance, seed)
+    return OpacusWatch(
+        optimizer, loader, model, claim, clip, canaries, confidence, conformance, seed
+    )
 
 
 def released(optimizer: Any) -> list[Any]:
@@ -77,16 +77,19 @@ class OpacusWatch:
         self._ghost = _is_ghost(optimizer)
         sampler = _batch_sampler(loader)
         if "pre_step" in vars(optimizer):
-            _checks.refuse("optimizer", "be watched once: call stop() on the other watch", optimizer)
+            _checks.refuse(
+                "optimizer", "be watched once: call stop() on the other watch", optimizer
+            )
         parameters = [layer for layer in optimizer.params if layer.requires_grad]
         records = len(loader.dataset)
         rate = read_claim(claim)[1]
+        _same_rate(loader, rate)
         self.updates: UpdateWatch = watch_updates(
             [layer.numel() for layer in parameters],
             claim=claim,
             clip=clip,
             records=records,
-            expected_batch=_divisor(optimizer, rate * records),
+            expected_batch=rate * records,
             names=_names(model, parameters),
             canaries=canaries,
             confidence=confidence,
@@ -104,8 +107,10 @@ class OpacusWatch:
         self._rows = 0
         self._check = None if model is None else GradientCheck(model, optimizer, parameters)
         if self._ghost:
-            more = "it is checked by the gradients of records alone." if model is not None else (
-                "pass model= to have clipping checked."
+            more = (
+                "it is checked by the gradients of records alone."
+                if model is not None
+                else ("pass model= to have clipping checked.")
             )
             self.updates.remarks.append(_GHOST + more)
 
@@ -178,7 +183,7 @@ class OpacusWatch:
         """What was released, less the sum of the records' own gradients."""
         import torch
 
-        scale = self.updates.expected_batch
+        scale = _divisor(self._optimizer, self.updates.expected_batch)
         sums, self._sums = self._sums or [], None
         parts = [
             (layer.grad.detach() * scale - own.view_as(layer)).reshape(-1).to("cpu", torch.float32)
@@ -221,13 +226,13 @@ def clipped_sums(rows: Sequence[Any], clip: float) -> list[Any]:
 def _logging(kind: type, drawn: deque[Sequence[int]]) -> type:
     """The same kind of batch sampler, which also says what it drew."""
 
-    def __iter__(self: Any) -> Iterator[Any]:
+    def logged(self: Any) -> Iterator[Any]:
         drawn.clear()  # what a loop left behind is of another epoch
-        for batch in kind.__iter__(self):  # type: ignore[misc]
+        for batch in kind.__iter__(self):  # type: ignore[attr-defined]
             drawn.append(batch)
             yield batch
 
-    return type(kind.__name__, (kind,), {"__iter__": __iter__})
+    return type(kind.__name__, (kind,), {"__iter__": logged})
 
 
 def _is_ghost(optimizer: Any) -> bool:
@@ -239,8 +244,9 @@ def _is_ghost(optimizer: Any) -> bool:
             "watching Opacus needs: pip install 'tellapart[opacus]'; for another framework use "
             "audit.watch_updates"
         ) from missing
-    rule = "be what Opacus' make_private returned; for another framework use audit.watch_updates"
-    _checks.instance(optimizers.DPOptimizer, rule, optimizer=optimizer)
+    if not isinstance(optimizer, optimizers.DPOptimizer):
+        rule = "be what Opacus' make_private returned (for others there is audit.watch_updates)"
+        _checks.refuse("optimizer", rule, type(optimizer).__name__)
     others = (
         optimizers.AdaClipDPOptimizer,
         optimizers.DistributedDPOptimizer,
@@ -266,8 +272,20 @@ def _divisor(optimizer: Any, expected: float) -> float:
     """What sums are divided by: the claim's expected batch, which Opacus rounds down."""
     if optimizer.loss_reduction != "mean":
         return 1.0
-    rounded = float(optimizer.expected_batch_size or 0)
-    return rounded if 0 < rounded and abs(rounded - expected) < 1 else expected
+    parts = optimizer.accumulated_iterations
+    rounded = float(optimizer.expected_batch_size or 0) * parts
+    return rounded if rounded > 0 and abs(rounded - expected) < parts else expected
+
+
+def _same_rate(loader: Any, rate: float) -> None:
+    """Refuse a claim that misses the loader's rate by rounding: no step would be as stated."""
+    drawn = getattr(loader, "sample_rate", None)
+    if drawn is not None and 1e-9 < abs(drawn / rate - 1) < _ROUNDED:
+        rule = (
+            f"state the rate that Opacus draws at, 1/len(loader) = {short(drawn)} and not "
+            "batch_size/len(data)"
+        )
+        _checks.refuse("claim", rule, f"sampling_rate={short(rate)}")
 
 
 def _names(model: Any, parameters: Sequence[Any]) -> list[str]:

@@ -130,23 +130,16 @@ class StepBets:
 
     def log_wealth(self, mu: float) -> float:
         """The largest that one coin has ever become against "every step is μ-GDP", in logs."""
-        return self._largest(self._bets, mu)
+        return float(np.max(self.log_path(mu)))
+
+    def log_path(self, mu: float) -> Array:
+        """What one coin has become after each step, in logs; rounding errs downwards."""
+        return _mixed(self._bets, mu)
 
     def at_best(self, mu: float) -> float:
         """What it would have become had every guess been right."""
-        return self._largest([bet._replace(gains=bet.gains * 0 + 1) for bet in self._bets], mu)
-
-    def _largest(self, bets: Sequence[_Bet], mu: float) -> float:
-        paths, weights = [], []
-        for bet in bets:
-            ratio = (bet.price + bet.gains) / (bet.price + gdp_delta(mu, bet.price))
-            for stake, part in _STAKES.items():
-                factor = np.where(np.isnan(ratio), 1.0, 1 - stake + stake * ratio)
-                paths.append(np.cumsum(np.log(factor)))
-                weights.append(math.log(bet.weight * part))
-        path = logsumexp(np.array(paths) + np.array(weights)[:, None], axis=0)
-        # The sum of all shares is 1 but for rounding.
-        return float(np.max(path)) - _ROUNDING * len(path)
+        lucky = [bet._replace(gains=bet.gains * 0 + 1) for bet in self._bets]
+        return float(np.max(_mixed(lucky, mu)))
 
     def mu_lower(self, level: float) -> float:
         """The infimum of the μ that are not refuted: with this level, some step leaks more."""
@@ -161,6 +154,19 @@ class StepBets:
             else:
                 high = middle
         return low
+
+
+def _mixed(bets: Sequence[_Bet], mu: float) -> Array:
+    """The wealth of all bets together, each at every stake; their shares sum to 1."""
+    paths, weights = [], []
+    for bet in bets:
+        ratio = (bet.price + bet.gains) / (bet.price + gdp_delta(mu, bet.price))
+        for stake, part in _STAKES.items():
+            factor = np.where(np.isnan(ratio), 1.0, 1 - stake + stake * ratio)
+            paths.append(np.cumsum(np.log(factor)))
+            weights.append(math.log(bet.weight * part))
+    path = logsumexp(np.array(paths) + np.array(weights)[:, None], axis=0)
+    return np.asarray(path - _ROUNDING * len(path))
 
 
 def _before(numbers: Array) -> Array:

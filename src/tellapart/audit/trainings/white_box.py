@@ -158,9 +158,7 @@ class UpdateWatch:
         drawn = self.draw()
         rows = np.zeros((int(drawn.coins.sum()), self.dimension))
         inside = drawn.inside
-        rows[drawn.member_rows(), drawn.places[inside]] = (
-            LONG * self.clip * drawn.entries[inside]
-        )
+        rows[drawn.member_rows(), drawn.places[inside]] = LONG * self.clip * drawn.entries[inside]
         return rows
 
     def saw(self, update: Any, gradients: ArrayLike, batch: Sequence[int] | None = None) -> None:
@@ -269,7 +267,7 @@ def watch_updates(
     noise, rate, steps = read_claim(claim)
     sure = _checks.inside_unit(confidence=confidence)
     strict = _checks.inside_unit(conformance=conformance)
-    if strict >= 1 - sure:
+    if strict >= (1 - sure) * (1 - 1e-9):
         _checks.refuse("conformance", "be a part of the level 1 − confidence", conformance)
     return UpdateWatch(
         StatedTraining(noise, rate, steps, _checks.whole(1, records=records), sizes, titles),
