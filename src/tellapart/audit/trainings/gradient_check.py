@@ -7,6 +7,7 @@ never holds them, are tried here on a few batches of the training itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -142,7 +143,7 @@ def _random(module: Any) -> bool:
 
 
 def _norm(parts: list[Any]) -> float:
-    return float(sum(float(part.double().square().sum()) for part in parts)) ** 0.5
+    return math.sqrt(sum(float(part.double().square().sum()) for part in parts))
 
 
 def _far(one: Any, other: Any, least: float) -> bool:

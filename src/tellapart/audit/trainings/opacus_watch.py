@@ -44,6 +44,25 @@ def watch(
     The model of an audited run was trained on canaries, and is not the one to release. Needs:
     pip install 'tellapart[opacus]'.
 
+    >>> import torch
+    >>> import tellapart as ta
+    >>> from opacus.data_loader import DPDataLoader
+    >>> from opacus.grad_sample import GradSampleModule
+    >>> from opacus.optimizers import DPOptimizer
+    >>> people = torch.utils.data.TensorDataset(torch.ones(40, 30))
+    >>> loader = DPDataLoader(people, sample_rate=0.25)
+    >>> model = GradSampleModule(torch.nn.Linear(30, 1))
+    >>> optimizer = DPOptimizer(                       # forgets its noise; make_private would not
+    ...     torch.optim.SGD(model.parameters(), lr=0.1), noise_multiplier=0.0, max_grad_norm=1.0,
+    ...     expected_batch_size=10)
+    >>> watching = watch(optimizer, loader, claim=ta.dp_sgd(1.0, 0.25, steps=4), clip=1.0)
+    >>> for (batch,) in loader:
+    ...     optimizer.zero_grad()
+    ...     model(batch).mean().backward()
+    ...     _ = optimizer.step()
+    >>> watching.verdict().refuting
+    ('noise of a layer', 'noise of a step')
+
     See Also
     --------
     tellapart.audit.watch_updates : the same for any framework

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +169,7 @@ def _mixed(bets: Sequence[_Bet], mu: float) -> Array:
     return np.asarray(path - _ROUNDING * len(path))
 
 
-def _before(numbers: Array) -> Array:
+def _before(numbers: NDArray[Any]) -> Array:
     """What all earlier steps have summed up to."""
     totals = np.cumsum(numbers.sum(axis=1, dtype=float))
     return np.concatenate([[0.0], totals[:-1]])

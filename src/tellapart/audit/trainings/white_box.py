@@ -50,7 +50,8 @@ class Canaries:
 
     def along(self, vector: Array) -> Array:
         """The part of a vector along each canary."""
-        return np.bincount(self.rows, vector[self.places] * self.entries, len(self.coins))
+        parts = vector[self.places] * self.entries
+        return np.asarray(np.bincount(self.rows, parts, len(self.coins)), dtype=float)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -64,23 +65,7 @@ class Canaries:
 
 @dataclass(eq=False)
 class UpdateWatch:
-    """A training that is watched: hand its steps `canaries`, and tell it what they released.
-
-    >>> import numpy as np
-    >>> import tellapart as ta
-    >>> rng = np.random.default_rng(1)
-    >>> claim = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.5, steps=40)
-    >>> watch = watch_updates([300], claim=claim, clip=1.0, records=20)
-    >>> for _ in range(40):
-    ...     batch = np.flatnonzero(rng.random(20) < 0.5)
-    ...     gradients = rng.normal(size=(len(batch), 300))
-    ...     rows = np.vstack([gradients, watch.canaries()])
-    ...     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
-    ...     watch.saw(rows.sum(axis=0) + rng.normal(0, 0.5, 300), gradients, batch)  # not 1.0
-    >>> verdict = watch.verdict()
-    >>> verdict.refuted, verdict.refuting[:2]
-    (True, ('bets on each step', 'noise of a layer'))
-    """
+    """A training that is watched: hand its steps `canaries`, and tell it what they released."""
 
     stated: StatedTraining
     clip: float
@@ -145,7 +130,7 @@ class UpdateWatch:
     def _spread(self) -> NDArray[np.intp]:
         """How many canaries of one coordinate each layer has: as even as there is room."""
         left = min(self.many, int(self._room.sum()))
-        spread = np.zeros_like(self._room)
+        spread = np.zeros(len(self._room), dtype=np.intp)
         while left:
             open_ = np.flatnonzero(spread < self._room)
             take = self.rng.permutation(open_)[:left]
@@ -253,6 +238,21 @@ def watch_updates(
     The level 1 − ``confidence`` is the chance of any false refutation; of it ``conformance`` goes
     to the tests of the stated mechanism, the rest to the bets.
 
+    >>> import numpy as np
+    >>> import tellapart as ta
+    >>> rng = np.random.default_rng(1)
+    >>> claim = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.5, steps=40)
+    >>> watch = watch_updates([300], claim=claim, clip=1.0, records=20)
+    >>> for _ in range(40):
+    ...     batch = np.flatnonzero(rng.random(20) < 0.5)
+    ...     gradients = rng.normal(size=(len(batch), 300))
+    ...     rows = np.vstack([gradients, watch.canaries()])
+    ...     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
+    ...     watch.saw(rows.sum(axis=0) + rng.normal(0, 0.5, 300), gradients, batch)  # not 1.0
+    >>> verdict = watch.verdict()
+    >>> verdict.refuted, verdict.refuting[:2]
+    (True, ('bets on each step', 'noise of a layer'))
+
     See Also
     --------
     tellapart.audit.watch : the same for Opacus, in your own loop
@@ -289,7 +289,7 @@ def read_claim(claim: Subject) -> tuple[float, float, int]:
         if step.scheme is not Sampling.POISSON:
             rule = "be on Poisson batches, the only ones that are checked: scheme=POISSON"
             _checks.refuse("claim", rule, claim)
-        step, rate = step.base, step.rate
+        rate, step = step.rate, step.base
     if not isinstance(step, Gaussian) or math.isinf(step.sigma) or rate <= 0:
         rule = "state the training: ta.dp_sgd(noise_multiplier, sampling_rate, steps), Poisson"
         _checks.refuse("claim", rule, claim)
