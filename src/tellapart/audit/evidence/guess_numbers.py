@@ -10,7 +10,7 @@ are another test, with a level of its own.
 The rule looks for the largest bound to be expected of the best attack if the truth were the claim.
 A claim by its curve has one best number. A bare (ε, δ) says nothing of the mechanism: Gaussian
 noise is best guessed on a few canaries in its tails, Laplace noise on some 30 % at either end. One
-number, or two that divide the level: whichever loses less of the ε that either would show.
+number, or two that divide the level: whichever loses less, on average, of the ε that both show.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _TRIED, _FEWEST = 64, 3
 # So many numbers in a row that promise less end the search.
 _PATIENCE = 12
 # How closely a bound is found, of the largest that is asked for; and a false-positive rate.
-_PARTS, _NARROW = 2**10, 1e-18
+_PARTS, _NARROW = 2**9, 1e-18
 # The δ at which Gaussian noise has an ε, where a claim names none.
 _DELTA = 1e-5
 # Without a claim: Gaussian noise with μ = 1 and Laplace noise with ε = 2.
 _MU, _EPSILON = 1.0, 2.0
 # The share of the level that the smaller of two numbers of guesses may get.
-_SHARES = 0.5, 0.7, 0.8, 0.9
+_SHARES = 0.5, 0.75, 0.9
 _SMALLEST, _LARGEST = 1e-3, 60.0
 
 
@@ -103,8 +103,13 @@ class _Aim:
 
     def _rates(self, counts: list[int], canaries: int) -> Array:
         """The precision at both ends, added up."""
-        share = np.array(counts) / canaries
-        return precision(self.truth, share) + precision(self.truth.mirrored(), share)
+        return _rates(self.truth, tuple(counts), canaries)
+
+
+@lru_cache(maxsize=16)
+def _rates(truth: TradeoffCurve, counts: tuple[int, ...], canaries: int) -> Array:
+    share = np.array(counts) / canaries
+    return precision(truth, share) + precision(truth.mirrored(), share)
 
 
 @lru_cache(maxsize=64)
@@ -117,23 +122,24 @@ def _planned(
         return ((most, 1.0),)
     ratio = (most / _FEWEST) ** (1 / (_TRIED - 1))
     tried = sorted({min(round(_FEWEST * ratio**k), most) for k in range(_TRIED)})
-    # Of guesses that could never refute the claim, more would; where none could, all are tried.
-    able = [count for count in tried if _able(claim, canaries, count, level)]
-    tried, aims = able or tried, _aims(claim)
+    aims = _aims(claim)
     whole = np.array([aim.promised(tried, canaries, level) for aim in aims])
     weak = whole.max(axis=1).min() == 0
     if weak:
         whole = np.array([aim.deviations(tried, canaries) for aim in aims])
     top = whole.max(axis=1, keepdims=True)
-    lost = np.max(top - whole, axis=0)
-    least, planned = lost.min(), ((tried[int(np.argmin(lost))], 1.0),)
+    lost = np.mean(top - whole, axis=0)
+    # One number must be able to refute the claim, of two the larger; where none is, all are tried.
+    able = np.array([_able(claim, canaries, count, level) for count in tried])
+    alone = np.where(able | ~able.any(), lost, np.inf)
+    least, planned = alone.min(), ((tried[int(np.argmin(alone))], 1.0),)
     if len(aims) == 1 or weak:
         return planned
     many = [tried[int(whole.argmax(axis=1).max())]]
     for share in _SHARES:
         few = np.array([aim.promised(tried, canaries, level * share) for aim in aims])
         far = np.array([aim.promised(many, canaries, level * (1 - share)) for aim in aims])
-        lost = np.max(top - np.maximum(few, far), axis=0)
+        lost = np.mean(top - np.maximum(few, far), axis=0)
         if lost.min() < least and _able(claim, canaries, many[0], level * (1 - share)):
             least, first = lost.min(), tried[int(np.argmin(lost))]
             planned = ((first, share), (many[0], 1 - share))
@@ -172,7 +178,14 @@ def _gaussian(epsilon: float, delta: float) -> GaussianCurve:
 
 
 def _mu(guesses: Guesses, level: float) -> float:
-    return epsilon_of_mu(mu_lower(guesses, level, parts=_PARTS), _DELTA)
+    """In ε at the usual δ, so that it can be weighed against bounds on ε."""
+    return float(np.interp(mu_lower(guesses, level, parts=_PARTS), *_epsilons_of_mu()))
+
+
+@lru_cache(maxsize=1)
+def _epsilons_of_mu() -> tuple[Array, Array]:
+    mus = np.append(0.0, np.geomspace(1e-3, _LARGEST, 100))
+    return mus, np.array([epsilon_of_mu(float(mu), _DELTA) for mu in mus])
 
 
 def _epsilon_at(delta: float) -> _Bound:
