@@ -48,7 +48,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 
 # Beyond so many guesses the programme takes seconds, and gains little over the recursion.
-MOST_GUESSES = 500
+MOST_GUESSES = 600
 # How many b are tried over the whole range, and then among those that matter.
 _COARSE, _FINE = 10, 14
 # By how much the finer list may lower a chance.
@@ -115,6 +115,7 @@ def _solved(guesses: Guesses, log_ratios: Array, profile: Profile) -> Certificat
         A_eq=rays.balanced(),
         b_eq=np.append(np.zeros(guesses.made - 1), 1.0),
         method="highs-ds",
+        options={"presolve": False},  # three times faster: nothing is to be left out here
     )
     if solved.status != 0:
         return None

@@ -44,6 +44,7 @@ _TRIED, _FEWEST = 64, 3
 _PATIENCE = 12
 # How closely a bound is found, of the largest that is asked for; and a false-positive rate.
 _PARTS, _NARROW = 2**9, 1e-18
+_STEPS = 48, 24, 24
 # The δ at which Gaussian noise has an ε, where a claim names none.
 _DELTA = 1e-5
 # Without a claim: Gaussian noise with μ = 1 and Laplace noise with ε = 2.
@@ -193,10 +194,16 @@ def _epsilon_at(delta: float) -> _Bound:
 
 
 def precision(curve: TradeoffCurve, share: Array) -> Array:
-    """The precision of the best attack that flags this share of canaries, half of them members."""
+    """The precision of the best attack that flags this share of canaries, half of them members.
 
-    def few(fpr: Array) -> Array:
-        return np.where(fpr > 0, share - (curve.tpr(fpr) + fpr) / 2, 1.0)
-
-    fpr = falling_root(few, np.zeros(share.shape), np.ones(share.shape), _NARROW)[1]
-    return np.maximum(1 - fpr / (2 * share), 0.5)
+    From below: the FPR is rounded up, by a ten-thousandth.
+    """
+    # At this share the FPR lies between none and both of its halves; twice in steps of a ratio.
+    low, high = np.full(share.shape, _NARROW), 2 * share
+    for steps in _STEPS:
+        parts = np.linspace(0.0, 1.0, steps)
+        fpr = low[..., None] * (high / low)[..., None] ** parts
+        few = (curve.tpr(np.minimum(fpr, 1.0)) + fpr) / 2 < share[..., None]
+        place = np.clip(few.sum(axis=-1), 1, steps - 1)[..., None]
+        low, high = (np.take_along_axis(fpr, place - k, axis=-1)[..., 0] for k in (1, 0))
+    return np.maximum(1 - high / (2 * share), 0.5)
