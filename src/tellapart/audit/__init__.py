@@ -27,7 +27,16 @@ from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.reconstruction_counts import reconstruction
 from tellapart.audit.many_run_audit import many_runs
-from tellapart.audit.methods import Band, Credible, Fixed, Guessing, Prior, Ranks, Split
+from tellapart.audit.methods import (
+    Band,
+    Credible,
+    Fixed,
+    Guessing,
+    Independent,
+    Prior,
+    Ranks,
+    Split,
+)
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
@@ -61,6 +70,7 @@ __all__ = [
     "Evidence",
     "Fixed",
     "Guessing",
+    "Independent",
     "MembershipGame",
     "Orientation",
     "Pool",

@@ -339,8 +339,9 @@ class Verdict(Plotted):
         if detected or self.finding is None:  # a claim that was refuted had samples enough
             lines.append(self.power)
         if self.finding is None:
+            lines.append(self.evidence.advice(curve_of(self.claim, "claim")))
             lines.append(self._more())
-        return lines
+        return [line for line in lines if line]
 
     def _more(self) -> str:
         if not self.could_refute:
