@@ -12,6 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
 """
 
@@ -38,6 +39,7 @@ from tellapart.audit.methods import (
     Split,
 )
 from tellapart.audit.one_run_audit import one_run
+from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
 from tellapart.audit.probing.probe_run import probe
@@ -63,6 +65,7 @@ from tellapart.audit.trainings.white_box import watch_updates
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [
+    "Access",
     "Band",
     "Counts",
     "Credible",
@@ -96,6 +99,7 @@ __all__ = [
     "many_runs",
     "metrics",
     "one_run",
+    "plan",
     "probe",
     "probe_bits",
     "reconstruction",

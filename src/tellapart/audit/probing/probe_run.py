@@ -40,7 +40,7 @@ from tellapart.run import Progress
 # The share of the calls on which an event is sought.
 _ASIDE = 0.1
 _ASIDE_TO_LEARN = 0.25
-_FEWEST = 20
+FEWEST = 20
 # So many calls that came home tell whether others are like them.
 _ENOUGH = 1000
 _SIDES = ("outputs on d1", "outputs on d0")
@@ -88,7 +88,7 @@ def probe(
     tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
-    count = _checks.whole(_FEWEST, 10**9, samples=samples)
+    count = _checks.whole(FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     for name, given in (("features", features), ("progress", progress)):
@@ -124,9 +124,14 @@ def probe(
     return judge(claim, evidence)
 
 
+def held_out(calls: int, *, learns: bool = False) -> int:
+    """How many calls on each input serve to choose the event, and to nothing else."""
+    share = _ASIDE_TO_LEARN if learns else _ASIDE
+    return max(int(share * min(calls, AT_HOME)), FEWEST // 2)
+
+
 def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
-    share = _ASIDE if seek.classifier is None else _ASIDE_TO_LEARN
-    aside = max(int(share * min(calls.count, AT_HOME)), _FEWEST // 2)
+    aside = held_out(calls.count, learns=seek.classifier is not None)
     home = calls.first(aside)
     event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
     evidence: Evidence
