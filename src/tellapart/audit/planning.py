@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
 from scipy.special import gammaincinv
 
 from tellapart import _checks, deadline
@@ -20,10 +19,9 @@ from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
-from tellapart.audit.many_run_audit import at_ranks
+from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.one_run_audit import one_run
-from tellapart.audit.probing.probe_run import FEWEST, held_out
-from tellapart.audit.scores import Scores
+from tellapart.audit.probing.probe_run import FEWEST, planned_evidence
 from tellapart.audit.trainings.training_audit import curve_needs_less
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import STRONGEST, SURE, alternative, describe, judge
@@ -218,7 +216,7 @@ class _Question:
             count,
             "calls on each input",
             2 * self.seconds,
-            lambda calls: self._ranked(2 * (calls - held_out(calls))),
+            lambda calls: planned_evidence(calls, self.level),
             "inputs other than the two that are called (audit.search looks for worse ones)",
         )
 
@@ -240,7 +238,7 @@ class _Question:
         """One training with canaries; its time does not grow with them."""
 
         def evidence(count: int) -> Evidence:
-            return one_run(_dummy(count), 1 - self.level, claim=self.claim)
+            return one_run(unseen_scores(count), 1 - self.level, claim=self.claim)
 
         return self._counted(
             Access.ONE_RUN,
@@ -284,7 +282,7 @@ class _Question:
         return int(min(max(self.budget / each, fewest), _MOST))
 
     def _ranked(self, models: int) -> Evidence:
-        return at_ranks(_dummy(models), self.level)
+        return at_ranks(unseen_scores(models), self.level)
 
     def _counted(
         self,
@@ -338,14 +336,6 @@ class _Question:
         if not accesses & {Access.TRAININGS, Access.ONE_RUN}:
             return ()
         return tuple(filter(None, [curve_needs_less(self.claim, 1 - self.level)]))
-
-
-def _dummy(count: int) -> Scores:
-    """As many scores; power does not depend on what they are."""
-    members = max(count // 2, 1)
-    return Scores(
-        members=np.arange(members) + 0.5, non_members=np.arange(float(max(count - members, 1)))
-    )
 
 
 _LAYER = 10

@@ -1,6 +1,7 @@
 """Plans of audits: their promised power, against simulation and against the audits themselves."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import Access
+from tellapart.audit.evidence.sequential_test import WagerEvidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED, _noise_found
+from tellapart.audit.probing import probe_run
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
@@ -134,3 +137,45 @@ def test_bad_input_is_refused(options, message):
 def test_steps_can_be_watched_of_a_stated_training_alone():
     with pytest.raises(ta.Unsupported, match="the claim must state the training"):
         audit.plan(ta.guarantee(1), seconds=1, available=Access.STEPS)
+
+
+# -- probes that take as many calls as a minute has ---------------------------------------------
+
+
+@pytest.fixture
+def a_minute_of(monkeypatch):
+    """A minute so short that a probe of slow calls ends."""
+
+    def shorter(seconds):
+        monkeypatch.setattr(probe_run, "_MINUTE", seconds)
+
+    return shorter
+
+
+def slow_count(data, rng):
+    time.sleep(0.002)
+    return len(data) + rng.laplace(0, 0.1)
+
+
+def test_slow_calls_are_fewer_said_beforehand_and_tested_until_decided(a_minute_of):
+    a_minute_of(0.5)
+    with pytest.warns(probe_run.SlowProbe, match=r"200 calls on each input, about .*90 % power"):
+        verdict = audit.probe(slow_count, [1], [1, 2], claim=ta.guarantee(1))
+    assert verdict.refuted
+    assert verdict.evidence.calls <= 200
+    assert isinstance(verdict.evidence, WagerEvidence)
+
+
+def test_a_claim_by_its_curve_is_tested_by_ranks(a_minute_of):
+    a_minute_of(0.5)
+    with pytest.warns(probe_run.SlowProbe, match="with its noise divided by"):
+        verdict = audit.probe(slow_count, [1], [1, 2], claim=LAPLACE)
+    assert verdict.refuted
+    assert verdict.evidence.calls == 200
+
+
+def test_fast_calls_are_as_many_as_ever():
+    def release(data, rng, size=None):
+        return len(data) + rng.laplace(0, 1, size)
+
+    assert audit.probe(release, [1], [1, 2], claim=LAPLACE).evidence.calls == 100_000
