@@ -94,8 +94,7 @@ def probe(
     tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
-    if samples is not None:
-        _checks.whole(FEWEST, 10**9, samples=samples)
+    told = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     for name, given in (("features", features), ("progress", progress)):
@@ -105,7 +104,7 @@ def probe(
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided tests claims of (ε, δ) alone; leave it out")
-    kept, count = None, _USUAL if samples is None else samples
+    kept, count = None, _USUAL if told is None else told
     if folder is not None:
         asked = {
             "claim": repr(claim),
@@ -119,7 +118,7 @@ def probe(
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)
     caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
-    if samples is None and folder is None and not until_decided:  # which ends when it is decided
+    if told is None and folder is None and not until_decided:  # which ends when it is decided
         count, seconds = _affordable(caller, d0, key)
         slow = 2 * count * seconds > 2 * _MINUTE or count < _FEW
         if until_decided is None:
