@@ -18,6 +18,7 @@ from tellapart import deadline
 from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Design, Evidence
+from tellapart.audit.trainings.watch_verdict import WatchVerdict
 from tellapart.audit.verdict import Verdict
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.comparison import Comparison
@@ -270,6 +271,24 @@ def _(verdict: Verdict) -> Card:
         (" · ".join([verdict.evidence.method, verdict.evidence.design.value, not_covered]),),
         Mark.BAD if verdict.refuted else Mark.PLAIN,
         legend=True,
+    )
+
+
+@card.register
+def _(verdict: WatchVerdict) -> Card:
+    claimed = Cell(f"{short(verdict.mu_claimed, 4)} is stated", quiet=True, left=True)
+    rows: list[tuple[str | Cell | Bar, ...]] = [
+        ("some step leaks μ", Cell(verdict.mu_lower.words, strong=True), claimed)
+    ]
+    rows += [(name, Cell("refutes", strong=True)) for name in verdict.refuting[:_MOST_ROWS]]
+    rows.append(("steps watched", Cell(f"{verdict.steps:,}")))
+    notes = verdict.reasons()
+    return Card(
+        verdict.headline,
+        tuple(rows),
+        None,
+        (*notes[:2], notes[-1]),
+        Mark.BAD if verdict.refuted else Mark.PLAIN,
     )
 
 

@@ -12,6 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
 """
 
@@ -27,8 +28,18 @@ from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.reconstruction_counts import reconstruction
 from tellapart.audit.many_run_audit import many_runs
-from tellapart.audit.methods import Band, Credible, Fixed, Guessing, Prior, Ranks, Split
+from tellapart.audit.methods import (
+    Band,
+    Credible,
+    Fixed,
+    Guessing,
+    Independent,
+    Prior,
+    Ranks,
+    Split,
+)
 from tellapart.audit.one_run_audit import one_run
+from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
 from tellapart.audit.probing.probe_run import probe
@@ -42,6 +53,7 @@ from tellapart.audit.trainings.membership_game import (
     Replaced,
     Targets,
 )
+from tellapart.audit.trainings.opacus_watch import watch
 from tellapart.audit.trainings.step_audit import step
 from tellapart.audit.trainings.training_audit import (
     exposure,
@@ -49,9 +61,11 @@ from tellapart.audit.trainings.training_audit import (
     game_evidence,
     training,
 )
+from tellapart.audit.trainings.white_box import watch_updates
 from tellapart.audit.verdict import Verdict, judge
 
 __all__ = [
+    "Access",
     "Band",
     "Counts",
     "Credible",
@@ -59,6 +73,7 @@ __all__ = [
     "Evidence",
     "Fixed",
     "Guessing",
+    "Independent",
     "MembershipGame",
     "Orientation",
     "Pool",
@@ -84,6 +99,7 @@ __all__ = [
     "many_runs",
     "metrics",
     "one_run",
+    "plan",
     "probe",
     "probe_bits",
     "reconstruction",
@@ -91,6 +107,8 @@ __all__ = [
     "step",
     "together",
     "training",
+    "watch",
+    "watch_updates",
 ]
 
 if not TYPE_CHECKING:  # a checker would take every name for one that exists

@@ -137,6 +137,14 @@ def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> 
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 
 
+def unseen_scores(count: int) -> Scores:
+    """As many scores, half of them members': power does not depend on what they are."""
+    members = max(count // 2, 1)
+    return Scores(
+        members=np.arange(members) + 0.5, non_members=np.arange(float(max(count - members, 1)))
+    )
+
+
 def _words(end: End, higher: bool, both: bool) -> str:
     ranks = "ranks of non-members (TPR at small FPR)"
     if end is End.CLEAR:

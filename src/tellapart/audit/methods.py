@@ -129,4 +129,30 @@ class Guessing:
             _checks.refuse("guesses_in + guesses_out", "be at least 1", 0)
 
 
+@dataclass(frozen=True)
+class Independent:
+    """In one run, take canaries as independent and alike, as a stated mechanism makes them.
+
+    Each has its own coin and, by the claim, its own noise, so they are tested as many runs are, at
+    pre-set ranks. Sharper than guesses, which hold whatever canaries have in common; but what is
+    refuted is the stated mechanism with its independent noise, not differential privacy.
+
+    >>> from tellapart import audit
+    >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
+    >>> evidence = audit.one_run(scores, method=audit.Independent())
+    >>> round(evidence.epsilon_lower(delta=0).value, 2)
+    2.27
+    """
+
+    name: ClassVar[str] = "canaries independent by the claim"
+    about: ClassVar[str] = (
+        "Canaries were taken as independent and alike, as the stated mechanism makes them: what "
+        "is bounded or refuted is that mechanism, not differential privacy."
+    )
+    assumption: ClassVar[str] = (
+        "Given their coins, the scores of canaries are independent of each other and follow one "
+        "law if in, one if out, as the stated mechanism has it. Nothing in the scores checks this."
+    )
+
+
 Method = Ranks | Split | Band | Fixed | Credible

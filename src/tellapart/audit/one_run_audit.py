@@ -10,7 +10,7 @@ from scipy.special import betainc, betaincinv
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.solve import falling_root, first_whole
+from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.counts.clopper_pearson import least_levels
 from tellapart.audit.counts.one_run_guesses import (
@@ -20,27 +20,44 @@ from tellapart.audit.counts.one_run_guesses import (
     p_value,
     p_value_if_chosen,
 )
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
-from tellapart.audit.evidence.guess import ChosenGuesses, RankedCanaries, family, fixed, read_off
+from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, promised
+from tellapart.audit.evidence.guess import (
+    ChosenGuesses,
+    RankedCanaries,
+    fair_coins,
+    fixed,
+    read_off,
+)
+from tellapart.audit.evidence.guess_numbers import GuessPlan, PlannedGuesses, precision
+from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.ledger import Entry, Ledger
-from tellapart.audit.methods import Guessing, Split
+from tellapart.audit.many_run_audit import at_ranks
+from tellapart.audit.methods import Guessing, Independent, Split
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import Subject, curve_of
 
 # Every test of one number of guesses refutes from some number of right ones upwards.
-_FREE = "no correction is needed for testing several claims: the tests are nested"
-_FAMILY = "a few numbers of guesses"
+_FREE = (
+    "no correction is needed for testing several claims by these guesses: the tests are nested; "
+    "guesses whose number another claim fixed are another test"
+)
+_BY_CLAIM, _BY_COUNT = "guesses fixed by the claim", "guesses fixed by the number of canaries"
+_STATE_IT = (
+    "Stating the mechanism instead of ε and δ, for example as Gaussian noise or DP-SGD, is a "
+    "claim by its curve: the same canaries test it more sharply."
+)
 # Read off the output, numbers of guesses may differ in which claim falls first.
 _FREE_AT_ONE_DELTA = (
     "no correction is needed for testing several ε at one δ, or several δ at one ε: these tests "
     "are nested; claims that differ in both ε and δ need an audit each"
 )
+# Below it nobody needs a sharper p-value.
+_CLOSE = 1e-6
 # Chances that cut the law of a share into cells, finer where little is left.
 _CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
-# How closely a false-positive rate is found.
-_NARROW = 1e-18
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +67,12 @@ class GuessEvidence(Evidence):
     tries: tuple[ChosenGuesses, ...]
     ledger: Ledger
     method: str
+    plan: GuessPlan | None = None  # what fixed the numbers of guesses, if a rule did
     design = Design.ONE_RUN
+
+    def refutes(self, claim: Subject) -> bool:
+        """Whether the claim is refuted; a finding would also say how likely that was."""
+        return any(_refutes(guessed, promised(claim)) for guessed in self.tries)
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return max(guessed.epsilon_lower(delta) for guessed in self.tries), Basis.EXACT
@@ -75,6 +97,9 @@ class GuessEvidence(Evidence):
         each = list(zip(self.tries, needed, strict=True))
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
+    def advice(self, claim: TradeoffCurve) -> str:
+        return _STATE_IT if isinstance(claim, GuaranteeCurve) else ""
+
     @property
     def as_many(self) -> str:  # type: ignore[override]
         """Guesses whose number was fixed grow by fixing more of them, not by canaries alone."""
@@ -87,9 +112,9 @@ class GuessEvidence(Evidence):
 
     def scaled(self, factor: float) -> GuessEvidence:
         many = tuple(_scaled(guessed, factor) for guessed in self.tries)
-        if self.method == _FAMILY:  # of more canaries, more numbers of guesses are tried
-            share = len(many) / len(family(many[0].guesses.canaries))
-            many = tuple(replace(guessed, level=guessed.level * share) for guessed in many)
+        if self.plan is not None:  # of more canaries, as many are guessed as the rule says then
+            planned = self.plan.numbers(many[0].guesses.canaries, self.ledger.level)
+            many = tuple(_replanned(many, each) for each in planned)
         return replace(self, tries=many)
 
     def at_level(self, level: float) -> GuessEvidence:
@@ -99,18 +124,25 @@ class GuessEvidence(Evidence):
 
 
 def one_run(
-    scores: Scores, confidence: float = 0.95, method: Guessing | Split | None = None
-) -> GuessEvidence:
+    scores: Scores,
+    confidence: float = 0.95,
+    method: Guessing | Split | Independent | None = None,
+    *,
+    claim: Subject | None = None,
+) -> GuessEvidence | RankEvidence:
     """What one training run shows whose canaries were each put in by their own fair coin.
 
     Members are the canaries that were in, non-members those left out; a number of members that fair
     coins would give less often than once in 10⁹ is refused. Unless ``method`` fixes how many to
-    guess, a few numbers of guesses are tried, each with a share of the level.
+    guess, the ``claim`` to be judged does, with the number of canaries and the level, and all of
+    the level goes to that test: state it before the scores are seen. A claim by its curve (a
+    mechanism) shows more than ε and δ. What is shown may then be held against any claim. Without a
+    claim the numbers suit Gaussian noise with μ = 1 and Laplace noise with ε = 2.
 
     >>> import numpy as np
     >>> apart = Scores(members=np.arange(300, 500), non_members=np.arange(200))
-    >>> print(one_run(apart).epsilon_lower())
-    ≥ 4.4194 (95 % confidence, exact, a few numbers of guesses)
+    >>> print(one_run(apart, claim=GaussianCurve(1.0)).epsilon_lower())
+    ≥ 4.4194 (95 % confidence, exact, guesses fixed by the claim)
 
     See Also
     --------
@@ -119,37 +151,66 @@ def one_run(
     """
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
+    curve = None if claim is None else curve_of(claim, "claim")
+    if isinstance(method, Independent):
+        return _as_many_runs(scores, level)
     ranking = _ranking(scores)
     if method is None:
-        numbers = family(ranking.canaries)
-        share = level / len(numbers)
-        tries = tuple(fixed(ranking, *pair, share) for pair in numbers)
-        entry = Entry("numbers of guesses", len(numbers), share)
-        return GuessEvidence(tries, Ledger(level, (entry,), (_FREE,)), _FAMILY)
+        plan, name = GuessPlan(curve), _BY_COUNT if curve is None else _BY_CLAIM
+        evidence = _fixed_evidence(ranking, plan.numbers(ranking.canaries, level), level, name)
+        return replace(evidence, plan=plan)
     if isinstance(method, Guessing):
-        guessed = fixed(ranking, method.guesses_in, method.guesses_out, level)
-        entry = Entry("one number of guesses", 1, level)
-        return GuessEvidence((guessed,), Ledger(level, (entry,), (_FREE,)), Guessing.name)
-    _checks.instance(Split, "audit.Guessing(...) or Split(...)", method=method)
+        planned = (PlannedGuesses(method.guesses_in, method.guesses_out, level),)
+        return _fixed_evidence(ranking, planned, level, Guessing.name)
+    _checks.instance(Split, "audit.Guessing(...), Independent() or Split(...)", method=method)
     guessed = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
     ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
     return GuessEvidence((guessed,), ledger, what)
 
 
+def _fixed_evidence(
+    ranking: RankedCanaries, planned: tuple[PlannedGuesses, ...], level: float, name: str
+) -> GuessEvidence:
+    tries = tuple(fixed(ranking, *each) for each in planned)
+    entries = tuple(
+        Entry(f"{name}: {each.guesses_in:,} in, {each.guesses_out:,} out", 1, each.level)
+        for each in planned
+    )
+    return GuessEvidence(tries, Ledger(level, entries, (_FREE,)), name)
+
+
+def _as_many_runs(scores: Scores, level: float) -> RankEvidence:
+    """Canaries as many runs: each has its own coin, and by the claim its own noise."""
+    _check_one_run(scores)
+    fair_coins(scores.members.count, scores.members.count + scores.non_members.count)
+    evidence = at_ranks(scores, level)
+    return replace(
+        evidence,
+        design=Design.ONE_RUN,
+        method=Independent.name,
+        about=Independent.about,
+        assumptions=(Independent.assumption,),
+    )
+
+
 def _ranking(scores: Scores) -> RankedCanaries:
     if scores.orientation is Orientation.EITHER:
         raise Unsupported("an audit of one run needs a score direction: set it to higher or lower")
+    _check_one_run(scores)
+    members, non_members = scores.members, scores.non_members
+    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, non_members)]
+    sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
+    return RankedCanaries.of(sign * values[0], sign * values[1])
+
+
+def _check_one_run(scores: Scores) -> None:
     count = len(scores.runs())
     if count > 1:
         raise Unsupported(
             f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
-    members, non_members = scores.members, scores.non_members
-    values = [side.descending(np.arange(1, side.count + 1)) for side in (members, non_members)]
-    sign = -1.0 if scores.orientation is Orientation.LOWER else 1.0
-    return RankedCanaries.of(sign * values[0], sign * values[1])
 
 
 def _refutes(guessed: ChosenGuesses, claim: TradeoffCurve) -> bool:
@@ -166,31 +227,45 @@ def _p_value(guessed: ChosenGuesses, epsilon: float, delta: float) -> float:
 
 def _finding(guessed: ChosenGuesses, claim: TradeoffCurve) -> Finding:
     made, right = guessed.guesses.made, guessed.guesses.right
-    most = _least_refuting(guessed, claim) - 1
+    most = min(_least_refuting(guessed, claim), right) - 1
     where = (
         f"{right:,} of {made:,} guesses right ({guessed.guesses_in:,} guessed in, "
         f"{guessed.guesses_out:,} out, of {guessed.guesses.canaries:,} canaries)"
     )
     limit = f"up to {most:,} would not have refuted the claim"
-    known = isinstance(claim, GuaranteeCurve | GaussianCurve) and not guessed.read_off
-    p = _at_most(guessed, claim) if known else guessed.level
+    p, known = _at_most(guessed, claim)
     shown, allowed = right / made, most / made
     return Finding(where, shown, allowed, p, guessed.level, limit, computed=known)
 
 
-def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> float:
-    """How likely so many right guesses are at most, for a claim that they refute.
+def _at_most(guessed: ChosenGuesses, claim: TradeoffCurve) -> tuple[float, bool]:
+    """How likely so many right guesses are at most, for a claim that they refute; or the level.
 
-    Not for other curves, where each level takes as long as the test itself, nor for a number of
-    guesses that was read off the output, which has no smaller p-value than its level.
+    The level for many guesses against curves without a closed form, where each level takes as long
+    as the test itself, and for a number of guesses that was read off the output.
     """
+    if guessed.read_off:
+        return guessed.level, False
     if isinstance(claim, GuaranteeCurve):
-        return p_value(guessed.guesses, claim.claimed_epsilon, claim.claimed_delta)
+        return p_value(guessed.guesses, claim.claimed_epsilon, claim.claimed_delta), True
+    p = _by_recursion(guessed, claim) if isinstance(claim, GaussianCurve) else guessed.level
+    if p > _CLOSE:
+        p = min(p, guessed.test_of(claim).p_value(guessed.guesses.right))
+    return p, p < guessed.level
 
-    # Every level that refutes exceeds the chance of so many right guesses: any of them will do.
+
+def _by_recursion(guessed: ChosenGuesses, claim: GaussianCurve) -> float:
+    """The least level at which the recursion refutes, or the level of these guesses.
+
+    Every level that refutes exceeds the chance of so many right guesses: any of them will do.
+    """
+
     def refutes(levels: Array) -> NDArray[np.bool_]:
-        return np.asarray(replace(guessed, level=float(levels)).refutes(claim))
+        test = replace(guessed, level=float(levels)).test_of(claim)
+        return np.asarray(test.by_recursion(guessed.guesses.right))
 
+    if not refutes(np.array(guessed.level)):
+        return guessed.level
     return float(least_levels(refutes, np.array(guessed.level)))
 
 
@@ -201,6 +276,8 @@ def _delta(guessed: ChosenGuesses, epsilon: float) -> float:
 
 def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:
     """The least number of right guesses that would refute the claim; one too many if none does."""
+    if not isinstance(claim, GuaranteeCurve):
+        return guessed.test_of(claim).least_refuting
 
     def refuted(right: int) -> bool:
         return _refutes(replace(guessed, guesses=replace(guessed.guesses, right=right)), claim)
@@ -224,19 +301,24 @@ def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
     below = 1 - (1 - _CELLS) / len(sides)
     right = np.zeros(_CELLS.shape)
     for count, curve in sides:
-        right += (count - 1) * _precision(curve, betaincinv(count, ranked - count + 1, below))
+        right += (count - 1) * precision(curve, betaincinv(count, ranked - count + 1, below))
     chance = betainc(needed, trials - needed + 1, right / trials)
     return float(np.diff(_CELLS, prepend=0.0) @ chance)
 
 
-def _precision(curve: TradeoffCurve, share: Array) -> Array:
-    """The precision at this share of canaries, half of them members."""
-
-    def few(fpr: Array) -> Array:
-        return np.where(fpr > 0, share - (curve.tpr(fpr) + fpr) / 2, 1.0)
-
-    fpr = falling_root(few, np.zeros(share.shape), np.ones(share.shape), _NARROW)[1]
-    return np.maximum(1 - fpr / (2 * share), 0.5)
+def _replanned(tries: tuple[ChosenGuesses, ...], planned: PlannedGuesses) -> ChosenGuesses:
+    """As many guesses as planned, right as often as those tried that were nearest in number."""
+    made = planned.guesses_in + planned.guesses_out
+    near = min(tries, key=lambda guessed: abs(guessed.guesses.made - made))
+    rate = near.guesses.right / max(near.guesses.made, 1)
+    guesses = replace(near.guesses, made=made, right=round(rate * made))
+    return replace(
+        near,
+        guesses=guesses,
+        guesses_in=planned.guesses_in,
+        guesses_out=planned.guesses_out,
+        level=planned.level,
+    )
 
 
 def _scaled(guessed: ChosenGuesses, factor: float) -> ChosenGuesses:

@@ -112,7 +112,7 @@ _DEFAULT = 1e-5
 NOTHING_TESTED = "Nothing was tested."
 NOT_REFUTED = "Not refuted does not mean that the claim is true."
 # What counts as "would have been found".
-_SURE = 0.9
+SURE = 0.9
 # How surely samples must speak against a claim before more of them are promised anything: the
 # luckiest look of many lies beyond nearly every true claim that is tight.
 _HINT = 0.1
@@ -122,7 +122,7 @@ _MOST = 1e6
 _FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
 # the weakest one is told that would have been found.
-_STRONGEST, _CLOSE = 64.0, 0.01
+STRONGEST, _CLOSE = 64.0, 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,14 +199,14 @@ class Verdict(Plotted):
         family, power = alternative(self.claim), self.evidence.power_against(self.claim)
 
         def detected(strength: float) -> bool:
-            return power(family.curve(strength)) >= _SURE
+            return power(family.curve(strength)) >= SURE
 
         low, high = 1.0, 1.25
         try:
             while not detected(high):
                 deadline.check()
                 low, high = high, high * 1.5
-                if high > _STRONGEST:
+                if high > STRONGEST:
                     return False, low
         except NotCertified:  # no curve is known for so little noise
             return False, low
@@ -339,8 +339,9 @@ class Verdict(Plotted):
         if detected or self.finding is None:  # a claim that was refuted had samples enough
             lines.append(self.power)
         if self.finding is None:
+            lines.append(self.evidence.advice(curve_of(self.claim, "claim")))
             lines.append(self._more())
-        return lines
+        return [line for line in lines if line]
 
     def _more(self) -> str:
         if not self.could_refute:

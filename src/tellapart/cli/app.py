@@ -26,6 +26,7 @@ COMMANDS = {
     "decide": "decide",
     "compare": "compare",
     "region": "region",
+    "plan": "plan",
     "audit": "audit",
     "probe": "probe",
     "check-training": "check_training",
@@ -83,7 +84,8 @@ def application(*asked: str, words: Sequence[str] = ()) -> App:
     for name in asked:
         module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
         command, ends = getattr(module, _function(name)), _ENDS
-        if {"--help", "-h"} & set(words) and "knowledge" in command.__annotations__:
+        named = {"knowledge", "values"} & command.__annotations__.keys()
+        if named and {"--help", "-h"} & set(words):
             options = importlib.import_module("tellapart.cli.options")
             command, ends = options.for_help(command, words), f"{options.SHORT}\n\n{_ENDS}"
         app.command(command, help_epilogue=ends)

@@ -17,6 +17,7 @@ from tellapart.audit import (
     Evidence,
     Fixed,
     Guessing,
+    Independent,
     Orientation,
     Prior,
     Ranks,
@@ -101,12 +102,14 @@ class MethodOptions:
 
     confidence: Confidence = 0.95
     method: Annotated[
-        Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys"] | None,
+        Literal["ranks", "split", "band", "fixed", "joint-beta", "jeffreys", "independent"] | None,
         Parameter(
             help="How thresholds are chosen. ranks: pre-set ranks, the default of many-runs; "
             "split: one rank, chosen on held-out scores; band: a band over all thresholds; "
             "fixed: --threshold; joint-beta, jeffreys: Bayesian bounds, which cannot refute. "
-            "For one-run: split, or leave it out.",
+            "For one-run: leave it out, and the claim fixes how many canaries to guess; split; or "
+            "independent: canaries independent by the claim, which refutes the stated mechanism, "
+            "not differential privacy.",
             show_default=False,
         ),
     ] = None
@@ -130,6 +133,8 @@ class MethodOptions:
     def for_many_runs(self, delta: float) -> Method:
         """The method for many runs."""
         self._unused("many-runs", "guesses_in", "guesses_out")
+        if self.method == "independent":
+            refuse("--method", "be left out with --design many-runs: runs are", self.method)
         at_one: dict[str | None, Callable[[float], Method]] = {
             "fixed": Fixed,
             "joint-beta": Credible,
@@ -150,14 +155,20 @@ class MethodOptions:
             return Split(delta=delta, seed=self.seed)
         return Band() if self.method == "band" else Ranks()
 
-    def for_one_run(self, delta: float) -> Guessing | Split | None:
-        """The method for one run; None tries a few numbers of guesses, with a share each."""
+    def for_one_run(self, delta: float) -> Guessing | Split | Independent | None:
+        """The method for one run; None lets the claim fix how many canaries to guess."""
         self._unused("one-run", "threshold")
         guesses = (self.guesses_in, self.guesses_out)
-        if self.method not in (None, "split"):
-            refuse("--method", "be split, or be left out, with --design one-run", self.method)
+        known: dict[str | None, Split | Independent | None] = {
+            None: None,
+            "split": Split(delta=delta, seed=self.seed),
+            "independent": Independent(),
+        }
+        if self.method not in known:
+            rule = "be split or independent, or be left out, with --design one-run"
+            refuse("--method", rule, self.method)
         if guesses == (None, None):
-            return None if self.method is None else Split(delta=delta, seed=self.seed)
+            return known[self.method]
         if self.method is not None:
             refuse("--method", "be left out where guesses are given", self.method)
         return Guessing(*(count or 0 for count in guesses))
@@ -456,7 +467,8 @@ def _judged(
     delta = 0.0 if deltas.is_default else deltas.first
     evidence: Evidence
     if design == "one-run":
-        evidence = one_run(scores, looking.confidence, looking.for_one_run(delta))
+        method_of_one = looking.for_one_run(delta)
+        evidence = one_run(scores, looking.confidence, method_of_one, claim=claim)
     else:
         method = looking.for_many_runs(delta)
         evidence = many_runs(scores, looking.confidence, method, each_group=grouped)

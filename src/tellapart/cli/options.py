@@ -306,17 +306,24 @@ def for_help(command: FunctionType, words: Sequence[str]) -> FunctionType:
     return made
 
 
+Json = Annotated[
+    bool,
+    Parameter(
+        name="--json",
+        negative="",
+        group=OUTPUT,
+        help="Print JSON instead of text.",
+        show_default=False,
+    ),
+]
+
+
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class Output:
     """How the answer is given."""
 
-    as_json: Annotated[
-        bool,
-        Parameter(
-            name="--json", negative="", help="Print JSON instead of text.", show_default=False
-        ),
-    ] = False
+    as_json: Json = False
     plot: Annotated[
         Path | None,
         Parameter(

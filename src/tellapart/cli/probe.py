@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from cyclopts import Group, Parameter
 
 from tellapart import audit, run
 from tellapart._checks import refuse
+from tellapart.audit.probing.probe_run import SlowProbe
 from tellapart.cli import child_process, limits, terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
@@ -56,7 +58,14 @@ def load_value(option: str, text: str | None) -> tuple[Any, list[str]]:
 class CallOptions:
     """How often to call, and at which confidence."""
 
-    samples: Annotated[float, Parameter(help="Calls on each input, a whole number.")] = 100_000
+    samples: Annotated[
+        float | None,
+        Parameter(
+            help="Calls on each input, a whole number; by default as many as take about a minute, "
+            "from 200 to 100,000.",
+            show_default=False,
+        ),
+    ] = None
     until_decided: Annotated[
         bool,
         Parameter(
@@ -160,7 +169,7 @@ def probe(
         refuse("--plot", rule, str(output.plot))
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     with terminal.working("calling") as progress:
-        question = _Question((absent, present), mechanism, values, calling)
+        question = _Question((absent, present), mechanism, values, calling, output.plot is not None)
 
         tell: run.Progress = partial(progress, "calling")
         if not calling.until_decided:  # which may end at any time
@@ -191,20 +200,24 @@ class _Question:
     mechanism: str | None
     values: Values
     calling: CallOptions
+    draws: bool  # a picture needs a curve, which a sequential test does not show
 
     def of(self, probed: Callable[..., Any], progress: run.Progress) -> audit.Verdict:
-        return audit.probe(
-            probed,
-            *self.inputs,
-            claim=_claim(self.mechanism, self.values, ()).subject,
-            samples=self.calling.samples,  # type: ignore[arg-type] # checked there
-            confidence=self.calling.confidence,
-            seed=self.calling.seed,
-            timeout=self.calling.timeout,
-            until_decided=self.calling.until_decided,
-            folder=self.calling.folder,
-            progress=progress,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", SlowProbe)
+            warnings.showwarning = lambda message, *_: terminal.aside(f"Note: {message}.")
+            return audit.probe(
+                probed,
+                *self.inputs,
+                claim=_claim(self.mechanism, self.values, ()).subject,
+                samples=self.calling.samples,  # type: ignore[arg-type] # checked there
+                confidence=self.calling.confidence,
+                seed=self.calling.seed,
+                timeout=self.calling.timeout,
+                until_decided=self.calling.until_decided or (False if self.draws else None),
+                folder=self.calling.folder,
+                progress=progress,
+            )
 
 
 def _of_function(function: str, question: _Question, say: child_process.Say) -> audit.Verdict:

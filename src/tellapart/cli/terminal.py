@@ -133,6 +133,11 @@ def title(console: Console, name: str, rest: str = "") -> None:
         line(console, rest)
 
 
+def aside(text: str) -> None:
+    """A remark before the answer, on standard error."""
+    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(text)
+
+
 def line(console: Console, text: str) -> None:
     """One indented sentence, wrapped where the terminal ends."""
     console.print(Text(_wrapped(text, console.width, _INDENT)))

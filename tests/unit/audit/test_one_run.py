@@ -8,13 +8,13 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.counts.one_run_guesses import epsilon_lower, p_value
-from tellapart.audit.evidence.guess import RankedCanaries, family
-from tellapart.audit.one_run_audit import _precision
+from tellapart.audit.evidence.guess import RankedCanaries
+from tellapart.audit.evidence.guess_numbers import GuessPlan, precision
 from tellapart.curve.guarantees import gaussian
 
 LOWER = audit.Orientation.LOWER
 METHODS = {
-    "a few numbers": None,
+    "by count": None,
     "fixed": audit.Guessing(60, 30),
     "in alone": audit.Guessing(70),
     "read off": audit.Split(delta=1e-3),
@@ -34,7 +34,7 @@ EVIDENCE = {
     name: audit.one_run(audit.Scores(*_sides(4.0)), 0.9, method) for name, method in METHODS.items()
 }
 each_evidence = pytest.mark.parametrize("evidence", EVIDENCE.values(), ids=EVIDENCE.keys())
-each_fixed = pytest.mark.parametrize("name", ["a few numbers", "fixed", "in alone"])
+each_fixed = pytest.mark.parametrize("name", ["by count", "fixed", "in alone"])
 
 
 @each_evidence
@@ -45,15 +45,16 @@ def test_all_tries_together_stay_within_the_level(evidence):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
-def test_a_few_numbers_of_guesses_as_a_loop_would_try_them(delta):
+@pytest.mark.parametrize("claim", [None, gaussian(1.0), ta.guarantee(epsilon=4, delta=1e-5)])
+def test_numbers_of_guesses_fixed_beforehand_as_a_loop_would_try_them(delta, claim):
     members, others = _sides(4.0)
-    numbers = family(600)
-    each = 0.1 / len(numbers)
+    ranking = RankedCanaries.of(members, others)
     bounds = [
-        epsilon_lower(RankedCanaries.of(members, others).guesses(*pair), delta, each)
-        for pair in numbers
+        epsilon_lower(ranking.guesses(inside, outside), delta, level)
+        for inside, outside, level in GuessPlan(claim).numbers(600, 0.1)
     ]
-    assert EVIDENCE["a few numbers"].epsilon_lower(delta).value == pytest.approx(max(bounds))
+    evidence = audit.one_run(audit.Scores(members, others), 0.9, claim=claim)
+    assert evidence.epsilon_lower(delta).value == pytest.approx(max(bounds))
 
 
 @each_evidence
@@ -130,7 +131,7 @@ def test_precision_is_how_often_the_highest_scores_are_members(share, mu):
     draw = np.random.default_rng(1)
     inside = draw.random(200_000) < 0.5
     highest = np.argsort(-draw.normal(mu * inside, 1))[: round(share * inside.size)]
-    expected = float(_precision(gaussian(mu), np.array(share)))
+    expected = float(precision(gaussian(mu), np.array(share)))
     # A correct one is off by five deviations with probability below 1e-6.
     deviation = np.sqrt(expected * (1 - expected) / highest.size)
     assert abs(inside[highest].mean() - expected) <= 5 * deviation
@@ -160,3 +161,26 @@ def test_who_cannot_be_guessed_one_way_or_in_one_run_is_refused():
         audit.one_run(audit.Scores(np.arange(90.0), np.arange(10.0)))
     with pytest.raises(ta.InvalidArgument, match="method must be"):
         audit.one_run(audit.Scores(members, others), method=audit.Band())
+
+
+def test_a_bare_claim_is_told_that_its_mechanism_would_show_more():
+    scores = audit.Scores(*_sides(0.5))
+    bare = audit.judge(ta.guarantee(epsilon=8, delta=1e-5), audit.one_run(scores))
+    assert not bare.refuted
+    assert any("Stating the mechanism" in reason for reason in bare.reasons())
+    stated = audit.judge(ta.Gaussian(0.5), audit.one_run(scores))
+    assert not any("Stating the mechanism" in reason for reason in stated.reasons())
+
+
+def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
+    scores = audit.Scores(*_sides(4.0))
+    evidence = audit.one_run(scores, 0.9, audit.Independent())
+    assert evidence.design is audit.Design.ONE_RUN
+    assert evidence.looks == audit.many_runs(scores, 0.9).looks
+    assert evidence.epsilon_lower(1e-5).value > EVIDENCE["by count"].epsilon_lower(1e-5).value
+    verdict = audit.judge(ta.Gaussian(2.0), evidence)
+    assert verdict.refuted
+    assert any("not differential privacy" in reason for reason in verdict.reasons())
+    assert any("independent of each other" in said for said in evidence.assumptions)
+    with pytest.raises(ta.InvalidArgument, match="fair coin"):
+        audit.one_run(audit.Scores(np.arange(90.0), np.arange(10.0)), method=audit.Independent())

@@ -181,12 +181,12 @@ def _apart(count):
 @pytest.mark.parametrize("claim", [ta.guarantee(0.5), ta.guarantee(1), ta.guarantee(2)], ids=str)
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_so_many_times_the_canaries_can_be_judged(claim, count):
-    """With more canaries more numbers of guesses are tried, and each gets less of the level."""
-    verdict = audit.judge(claim, audit.one_run(_apart(count)))
+    """With more canaries another number is guessed, which the claim fixes."""
+    verdict = audit.judge(claim, audit.one_run(_apart(count), claim=claim))
     if verdict.could_refute:
         return
     enough = math.ceil(count * verdict.samples_to_judge)
-    assert audit.judge(claim, audit.one_run(_apart(enough + 1))).could_refute
+    assert audit.judge(claim, audit.one_run(_apart(enough + 1), claim=claim)).could_refute
     assert not audit.judge(claim, audit.one_run(_apart(int(enough / 1.5)))).could_refute
 
 

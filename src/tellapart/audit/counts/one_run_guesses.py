@@ -45,7 +45,7 @@ _EPS = 2.0**-52
 TAIL_ROUNDING = 1e-12
 LARGEST_EPSILON = 700.0
 # A parameter is found to within a factor of two by its size, and in so many parts from there.
-_HALVINGS, _PARTS = 64, 2**33
+_HALVINGS, PARTS = 64, 2**33
 MOST_CANARIES = 10**9
 # Below it a probability may have lost digits to underflow.
 _TINY = 1e-290
@@ -109,13 +109,20 @@ def p_value_if_chosen(guesses: Guesses, epsilon: float, delta: float, level: flo
 
 
 def epsilon_lower(
-    guesses: Guesses, delta: float, level: float, *, chosen: bool = False, above: float = 0.0
+    guesses: Guesses,
+    delta: float,
+    level: float,
+    *,
+    chosen: bool = False,
+    above: float = 0.0,
+    parts: int = PARTS,
 ) -> float:
     """The largest ε that so many right guesses refute at this level; 0 if they refute none.
 
     An ε whose p-value was computed and lies below the level, so it errs downward. ``chosen``
     says that how many guesses to make was read off the same output (see `p_value_if_chosen`).
-    An answer that is not ``above`` so much need not be sought: it comes as 0.
+    An answer that is not ``above`` so much need not be sought: it comes as 0. It is found in so
+    many ``parts`` of its size.
 
     >>> guesses = Guesses(canaries=1000, made=100, right=95)
     >>> round(epsilon_lower(guesses, delta=1e-5, level=0.05), 4)
@@ -127,10 +134,12 @@ def epsilon_lower(
             return p_value_if_chosen(guesses, epsilon, delta, level) < level
         return p_value(guesses, epsilon, delta) < level
 
-    return largest_refuted(refuted, LARGEST_EPSILON, above=above)
+    return largest_refuted(refuted, LARGEST_EPSILON, above=above, parts=parts)
 
 
-def largest_refuted(refuted: Callable[[float], bool], most: float, *, above: float = 0.0) -> float:
+def largest_refuted(
+    refuted: Callable[[float], bool], most: float, *, above: float = 0.0, parts: int = PARTS
+) -> float:
     """The largest parameter found to be refuted, by halving; 0 if the one at ``above`` is not.
 
     Only a parameter that was tried is returned. A mechanism that keeps a promise keeps every
@@ -141,8 +150,8 @@ def largest_refuted(refuted: Callable[[float], bool], most: float, *, above: flo
         return 0.0
     halvings = first_whole(lambda k: refuted(most * 0.5**k), -1, _HALVINGS)
     low = max(above, most * 0.5**halvings) if halvings < _HALVINGS else above
-    step = (most * 0.5 ** (halvings - 1) - low) / _PARTS
-    return low + step * (first_whole(lambda k: not refuted(low + step * k), 0, _PARTS) - 1)
+    step = (most * 0.5 ** (halvings - 1) - low) / parts
+    return low + step * (first_whole(lambda k: not refuted(low + step * k), 0, parts) - 1)
 
 
 def _chances(guesses: Guesses, epsilon: float, delta: float) -> tuple[float, float]:
@@ -208,14 +217,14 @@ _ULPS = 4 * 2.0**-53
 # No test that rejects was seen to need more; a test cut short accepts.
 _STEPS = 2_000_000
 _KNOTS = 8192
-_LARGEST_MU = 75.0
+LARGEST_MU = 75.0
 
 
 def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
     """Whether so many right guesses refute that the mechanism keeps this curve, in both orders.
 
-    Exact for every claim, (ε, δ) among them; which of two tests to use must be fixed beforehand.
-    Every rounding errs towards "not refuted".
+    For every claim, (ε, δ) among them, by the recursion; `one_run_worst_case` has the sharpest test
+    of few guesses. Every rounding errs towards "not refuted".
 
     >>> from tellapart.curve.guarantees import guarantee
     >>> refutes_curve(Guesses(canaries=1000, made=100, right=95), guarantee(mu=0.78), level=0.05)
@@ -225,11 +234,11 @@ def refutes_curve(guesses: Guesses, claim: TradeoffCurve, level: float) -> bool:
         return False
     share = guesses.made / guesses.canaries
     least = min(level * guesses.right / guesses.canaries, share / 2)
-    fpr_at = _tabulated(claim.symmetrised(), least, share)
-    return _overflows(guesses, fpr_at, level)
+    fpr_at = tabulated(claim.symmetrised(), least, share)
+    return overflows(guesses, fpr_at, level)
 
 
-def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
+def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0, parts: int = PARTS) -> float:
     """The largest μ for which so many right guesses refute Gaussian DP; 0 if for none.
 
     A μ that was tried and refuted, so it errs downward. Nothing is assumed of the mechanism: it
@@ -239,14 +248,19 @@ def mu_lower(guesses: Guesses, level: float, *, above: float = 0.0) -> float:
     >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 4)
     0.7868
     """
+    if guesses.right == 0:
+        return 0.0
+    return largest_refuted(
+        lambda mu: mu_refuted(guesses, mu, level), LARGEST_MU, above=above, parts=parts
+    )
 
-    def refuted(mu: float) -> bool:
-        return _overflows(guesses, _gaussian(mu), level)
 
-    return largest_refuted(refuted, _LARGEST_MU, above=above) if guesses.right else 0.0
+def mu_refuted(guesses: Guesses, mu: float, level: float) -> bool:
+    """Whether so many right guesses refute Gaussian DP with this μ; errs towards no."""
+    return guesses.right > 0 and overflows(guesses, _gaussian(mu), level)
 
 
-def _overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:
+def overflows(guesses: Guesses, fpr_at: Inverse, level: float) -> bool:
     """Whether the masses implied by "v or more are right with chance ``level``" exceed all."""
     right, made = guesses.right, guesses.made
     whole = made / guesses.canaries * (1 + _ULPS)
@@ -271,7 +285,7 @@ def _gaussian(mu: float) -> Inverse:
     return fpr_at
 
 
-def _tabulated(claim: TradeoffCurve, least: float, most: float) -> Inverse:
+def tabulated(claim: TradeoffCurve, least: float, most: float) -> Inverse:
     """The least FPR at a TPR from ``least`` to ``most``, from below.
 
     FPR is convex in TPR: between two knots it lies above the chords on either side, prolonged.

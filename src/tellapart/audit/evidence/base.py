@@ -217,7 +217,7 @@ class Evidence(Displayed, ABC):
 
     def finding(self, claim: Subject) -> Finding | None:
         """What refutes this claim most strongly; None if nothing does."""
-        return self._finding(_promise(claim))
+        return self._finding(promised(claim))
 
     def curve(self) -> TradeoffCurve:
         """The attack shown: with this confidence the true curve lies nowhere above it.
@@ -238,6 +238,10 @@ class Evidence(Displayed, ABC):
         """What the design shows beside ε and μ, by name."""
         return ()
 
+    def advice(self, claim: TradeoffCurve) -> str:
+        """What would test the claim more sharply, in words; nothing where nothing is known."""
+        return ""
+
     def telling(self, delta: float = 0.0) -> str:
         """The event that shows the largest ε, in words; nothing where none is known."""
         return ""
@@ -252,7 +256,7 @@ class Evidence(Displayed, ABC):
 
     def power_against(self, claim: Subject) -> Callable[[Subject], float]:
         """The power against one claim, for as many truths as one likes."""
-        power = self._power(_promise(claim))
+        power = self._power(promised(claim))
         return lambda truth: power(curve_of(truth, "truth"))
 
     def could_refute(self, claim: Subject) -> bool:
@@ -292,7 +296,7 @@ class Evidence(Displayed, ABC):
         return LowerBound(value, self.confidence, basis, self.method)
 
 
-def _promise(claim: Subject) -> TradeoffCurve:
+def promised(claim: Subject) -> TradeoffCurve:
     """The curve that is claimed; what an attack showed promises nothing that could be broken."""
     curve = curve_of(claim, "claim")
     if curve.bound is Bound.UPPER:

@@ -1,9 +1,9 @@
-"""Numbers of guesses in a one-run audit: the best of a few fixed, or chosen on held-out canaries.
+"""Guesses in a one-run audit: of numbers fixed beforehand, or chosen on held-out canaries.
 
-Either way the search is paid for. The best of K numbers of guesses fixed beforehand gets the K-th
-part of the level each. Numbers read off a part of the canaries cost that part; the rest is then
-a game of its own, but one in which the number of guesses depends on the output. For (ε, δ) that
-can be allowed for (`p_value_if_chosen`); for other curves no proof is known, and none is offered.
+Numbers of guesses that are fixed before any score is seen (`guess_numbers`) cost nothing. Numbers
+read off a part of the canaries cost that part; the rest is then a game of its own, but one in which
+the number of guesses depends on the output. For (ε, δ) that can be allowed for
+(`p_value_if_chosen`); for other curves no proof is known, and none is offered.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from scipy.special import bdtr, bdtrc
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.text import short
-from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_guesses import Guesses, epsilon_lower
+from tellapart.audit.counts.one_run_worst_case import CurveTest, curve_test, mu_lower
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
 
 # How unlikely a number of included canaries must be to rule out fair coins.
 _UNFAIR = 1e-9
-
-# How many guesses of "in", and of "out".
-Numbers = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,6 @@ def fair_coins(included: int, canaries: int) -> None:
         )
 
 
-_FAMILY = 6
-_FEWEST = 8
 _CANDIDATES = 24
 
 
@@ -179,8 +175,12 @@ class ChosenGuesses:
 
     def refutes(self, claim: TradeoffCurve) -> bool:
         """Whether these guesses refute a claimed curve; errs towards no."""
+        return self.test_of(claim).refutes(self.guesses.right)
+
+    def test_of(self, claim: TradeoffCurve) -> CurveTest:
+        """The test of a claimed curve by as many guesses."""
         self._need_fixed_numbers()
-        return refutes_curve(self.guesses, claim, self.level)
+        return curve_test(claim, self.guesses.canaries, self.guesses.made, self.level)
 
     def _need_fixed_numbers(self) -> None:
         if self.read_off:
@@ -196,15 +196,6 @@ def fixed(
     """Guesses whose numbers were fixed before anyone saw a score: all of the level is theirs."""
     guesses = ranking.guesses(guesses_in, guesses_out)
     return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False)
-
-
-def family(canaries: int) -> tuple[Numbers, ...]:
-    """A few numbers of guesses, from a handful to every canary, that the count alone fixes.
-
-    >>> family(1000)
-    ((8, 8), (18, 18), (42, 42), (96, 96), (219, 219), (500, 500))
-    """
-    return tuple((count, count) for count in _geometric(_FEWEST, canaries // 2, _FAMILY))
 
 
 def read_off(

@@ -42,6 +42,7 @@ class RankEvidence(Evidence):
     design: Design = Design.MANY_RUNS
     calls: int | None = None
     about: str = ""
+    assumptions: tuple[str, ...] = ()
 
     @property
     def held_out(self) -> int | None:

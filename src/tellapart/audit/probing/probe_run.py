@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 
 from tellapart import _checks, run
 from tellapart._checks import Array
+from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut
@@ -20,7 +23,7 @@ from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.ledger import Ledger
-from tellapart.audit.many_run_audit import Favoured, at_ranks
+from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing.calling.caller import Caller, detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
@@ -31,7 +34,7 @@ from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refus
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.verdict import Verdict, judge
+from tellapart.audit.verdict import STRONGEST, Verdict, alternative, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -40,7 +43,7 @@ from tellapart.run import Progress
 # The share of the calls on which an event is sought.
 _ASIDE = 0.1
 _ASIDE_TO_LEARN = 0.25
-_FEWEST = 20
+FEWEST = 20
 # So many calls that came home tell whether others are like them.
 _ENOUGH = 1000
 _SIDES = ("outputs on d1", "outputs on d0")
@@ -52,11 +55,11 @@ def probe(
     d1: Any,
     *,
     claim: Subject,
-    samples: int = 100_000,
+    samples: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     timeout: float | None = None,
-    until_decided: bool = False,
+    until_decided: bool | None = None,
     features: Callable[[Any], Any] | None = None,
     classifier: Any = None,
     folder: str | os.PathLike[str] | None = None,
@@ -65,7 +68,10 @@ def probe(
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
-    handed a NumPy generator, one that takes ``size`` is asked for batches. Outputs may be anything,
+    handed a NumPy generator, one that takes ``size`` is asked for batches. Unless told, that is as
+    often as takes about a minute, from 200 to 100,000 times; where it takes longer, or finds gross
+    leaks alone, a warning says so before it starts, and a claim of (ε, δ) is then tested
+    ``until_decided``. Outputs may be anything,
     and a call that takes longer than ``timeout`` seconds is one, too. A tenth of the calls serves
     to find an event, the others to certify it; of more than a million, counts alone leave the
     workers that joblib is told of. With ``until_decided`` it bets on events as it goes and stops
@@ -88,7 +94,7 @@ def probe(
     tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
-    count = _checks.whole(_FEWEST, 10**9, samples=samples)
+    told = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     for name, given in (("features", features), ("progress", progress)):
@@ -98,7 +104,7 @@ def probe(
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided tests claims of (ε, δ) alone; leave it out")
-    kept = None
+    kept, count = None, _USUAL if told is None else told
     if folder is not None:
         asked = {
             "claim": repr(claim),
@@ -106,12 +112,19 @@ def probe(
             "confidence": confidence,
             "seed": key,
             "timeout": timeout,
-            "until_decided": until_decided,
+            "until_decided": bool(until_decided),
             "features": checkpoints.code_fingerprint(features),
             "classifier": repr(classifier),
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)
     caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
+    if told is None and folder is None and not until_decided:  # which ends when it is decided
+        count, seconds = _affordable(caller, d0, key)
+        slow = 2 * count * seconds > 2 * _MINUTE or count < _FEW
+        if until_decided is None:
+            until_decided = slow and isinstance(curve, GuaranteeCurve)
+        if slow:
+            warnings.warn(_notice(claim, count, seconds, 1 - confidence), SlowProbe, stacklevel=2)
     evidence: Evidence
     if until_decided and isinstance(curve, GuaranteeCurve):
         evidence = sequential_evidence(
@@ -124,9 +137,55 @@ def probe(
     return judge(claim, evidence)
 
 
+class SlowProbe(UserWarning):
+    """Calls take so long that a probe of default size takes minutes, or finds gross leaks alone."""
+
+
+# Without `samples`: about so many seconds, as many calls on each input, and how few are few.
+_MINUTE, _USUAL, _LEAST, _FEW = 60.0, 100_000, 200, 2_000
+_TIMED = 8
+
+
+def _affordable(caller: Caller, data: Any, seed: int) -> tuple[int, float]:
+    """How many calls on each input take about a minute (1, 2 or 5 times a power of ten), and one.
+
+    The calls that are timed are made apart from all others.
+    """
+    took = []
+    for turn in range(2):  # something else may hold up one of them
+        begun = time.perf_counter()
+        draw(caller, data, _TIMED, (seed, 2, turn))
+        took.append(time.perf_counter() - begun)
+    seconds = max(min(took) / _TIMED, 1e-9)
+    wanted = min(max(_MINUTE / (2 * seconds), _LEAST), _USUAL)
+    steps = (front * 10**power for power in range(2, 6) for front in (1, 2, 5))
+    return max(step for step in steps if step <= wanted * (1 + 1e-9)), seconds
+
+
+def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
+    verdict = judge(claim, planned_evidence(calls, level))
+    leak = alternative(claim).words(verdict.detectable or STRONGEST)
+    finds = "finds" if verdict.detectable else "may miss even"
+    return (
+        f"one call takes {short(seconds, 2)} s: {calls:,} calls on each input, about "
+        f"{short(2 * calls * seconds, 2)} s in all, which {finds} {leak} (90 % power). "
+        "samples=N takes as many as you say; audit.plan and `tellapart plan` say what they find"
+    )
+
+
+def planned_evidence(calls: int, level: float) -> RankEvidence:
+    """What so many calls on each input will be tested by, before any is made: for its power."""
+    return at_ranks(unseen_scores(2 * (calls - held_out(calls))), level)
+
+
+def held_out(calls: int, *, learns: bool = False) -> int:
+    """How many calls on each input serve to choose the event, and to nothing else."""
+    share = _ASIDE_TO_LEARN if learns else _ASIDE
+    return max(int(share * min(calls, AT_HOME)), FEWEST // 2)
+
+
 def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
-    share = _ASIDE if seek.classifier is None else _ASIDE_TO_LEARN
-    aside = max(int(share * min(calls.count, AT_HOME)), _FEWEST // 2)
+    aside = held_out(calls.count, learns=seek.classifier is not None)
     home = calls.first(aside)
     event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
     evidence: Evidence

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tellapart import _checks, run
+from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
@@ -69,6 +70,10 @@ class Search:
     def refuted(self) -> bool:
         """Whether the claim is refuted on the inputs found, at the verdict's confidence."""
         return self.verdict.refuted
+
+    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
+        """The least ε that is left possible, at the claim's own δ unless told."""
+        return self.verdict.epsilon_lower(delta)
 
     def __repr__(self) -> str:
         return f"Search({self.verdict.headline}, d0 = {_short(self.d0)}, d1 = {_short(self.d1)})"

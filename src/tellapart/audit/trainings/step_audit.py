@@ -15,7 +15,7 @@ from tellapart import _checks, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Finding, strongest
+from tellapart.audit.evidence.base import Evidence, Finding, strongest
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.probing.calling.caller import asked_for
 from tellapart.audit.probing.probe_run import probe
@@ -60,6 +60,11 @@ class StepAudit:
     def hint(self) -> str:
         """What usually is wrong where these pairs refute a claim: a guess, not a proof."""
         return self.refuting[0].hint if self.refuted else ""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the calls on all pairs show together."""
+        return self.verdict.evidence
 
     def epsilon_lower(self, delta: float | None = None) -> LowerBound:
         """The least ε that is left possible, at the claim's own δ unless told."""

@@ -5,6 +5,7 @@ What is chosen or learnt, be it a target, an attack or a rank, is so on models t
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +37,9 @@ from tellapart.audit.trainings.membership_game import (
     same_neighbours,
 )
 from tellapart.audit.verdict import Verdict, judge
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import BadScores, Unsupported
+from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
 _NOT_RANDOM = (
@@ -112,6 +115,8 @@ def _all_the_same(played: Played) -> bool:
 
 _MOST = 2_000_000
 _FACTORS = (4.0, 16.0)
+# Where Gaussian noise has the ε of a claim that names no δ.
+_USUAL_DELTA = 1e-5
 
 
 def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) -> int:
@@ -132,7 +137,8 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
         if high > _MOST:
             raise Unsupported(
                 f"refuting this claim takes more than {_MOST:,} models even if every one of them "
-                "is classified rightly: audit the steps of the training instead"
+                "is classified rightly: audit the steps of the training instead (audit.plan says "
+                f"what each design could show). {curve_needs_less(claim, confidence)}".rstrip()
             )
     return first_whole(lambda models: _refutable(claim, models, share, level), low, high)
 
@@ -146,8 +152,21 @@ def enough_models(claim: Subject, models: int, aside: int, confidence: float, pr
     _checks.refuse(
         "models",
         f"be about {total:,} or more to refute this claim at all, even if every one of them is "
-        "classified rightly (audit.game_evidence says what fewer show)",
+        "classified rightly (audit.game_evidence says what fewer show, audit.plan what other "
+        f"designs could). {curve_needs_less(claim, confidence, prior)}".rstrip(),
         models,
+    )
+
+
+def curve_needs_less(claim: Subject, confidence: float = 0.95, prior: float = 0.5) -> str:
+    """For a claim of ε and δ alone: how many models a claim by its curve takes; else nothing."""
+    curve = curve_of(claim, "claim")
+    if not isinstance(curve, GuaranteeCurve) or not 0 < curve.claimed_epsilon < math.inf:
+        return ""
+    stated = Gaussian.with_epsilon(curve.claimed_epsilon, curve.claimed_delta or _USUAL_DELTA)
+    return (
+        f"State the mechanism if it is known: as the curve of {stated!r}, the same ε takes "
+        f"{fewest_models(stated, confidence, prior):,} models"
     )
 
 

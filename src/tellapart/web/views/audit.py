@@ -46,9 +46,13 @@ _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
 _MEGABYTES = limits.LARGEST_FILE // 2**20
 _LOOKED = (
     "Design, direction, confidence and columns were chosen before any result of these scores was "
-    "seen: trying others afterwards is a further test that this budget does not cover. Testing "
-    "several claims needs no correction."
+    "seen: trying others afterwards is a further test that this budget does not cover."
 )
+_CLAIMS = {
+    "many-runs": "Testing several claims needs no correction.",
+    "one-run": "So was the claim, which fixes how many canaries are guessed: on this page another "
+    "claim is another test.",
+}
 
 
 @dataclass(frozen=True)
@@ -218,8 +222,10 @@ def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Sc
 def _judged(state: AuditState, scores: Scores) -> AuditResult:
     if state.design == "one-model":
         return metrics(scores)
-    audit = many_runs if state.design == "many-runs" else one_run
-    return judge(parse(state.mechanism), audit(scores, state.confidence), name=_name(state))
+    claim = parse(state.mechanism)
+    if state.design == "many-runs":
+        return judge(claim, many_runs(scores, state.confidence), name=_name(state))
+    return judge(claim, one_run(scores, state.confidence, claim=claim), name=_name(state))
 
 
 def _name(state: AuditState) -> str | None:
@@ -237,7 +243,8 @@ def _rests(state: AuditState, summary: AuditSummary, name: str) -> tuple[Words, 
     if state.design == "one-model":
         return (Words("What was read", (counted,)),)
     design = f"{state.design}: {DESIGNS[state.design].meaning}."
-    return (Words("Assumptions", (counted, design, *summary.assumptions, _LOOKED)),)
+    looked = f"{_LOOKED} {_CLAIMS[state.design]}"
+    return (Words("Assumptions", (counted, design, *summary.assumptions, looked)),)
 
 
 def _wanted(state: AuditState) -> Answer:
@@ -287,13 +294,16 @@ def _python(state: AuditState, held: Dropped) -> str:
             f"{_SAY}for one in told.shown:\n    print(one.what, one.words, one.basis)\n"
         )
     name = "" if _name(state) is None else f", name={state.mechanism!r}"
-    design = state.design.replace("-", "_")
+    made = f"audit.many_runs(scores, {state.confidence!r})"
+    if state.design == "one-run":
+        made = f"audit.one_run(scores, {state.confidence!r}, claim=claim)"
     return f"""\
 import tellapart as ta
 from tellapart import audit, report
 {first}
-{read}evidence = audit.{design}(scores, {state.confidence!r})
-verdict = audit.judge(ta.parse({state.mechanism!r}), evidence{name})
+{read}claim = ta.parse({state.mechanism!r})
+evidence = {made}
+verdict = audit.judge(claim, evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
 {_SAY}for delta in sorted({{verdict.delta, {", ".join(map(repr, DELTAS))}}}):
     print(f"ε at δ = {{delta:g}}".replace("e-0", "e-"), evidence.epsilon_lower(delta))

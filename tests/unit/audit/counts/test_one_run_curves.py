@@ -123,7 +123,7 @@ def test_it_rejects_exactly_below_the_most_likely_chance(m, made, right, epsilon
 def test_a_lower_table_never_overstates_a_curve():
     steps = ta.Gaussian(1).sampled(0.1).repeated(20).curve()
     for claim in [build().symmetrised() for build in CLAIMS.values()] + [steps.symmetrised()]:
-        table = one_run_guesses._tabulated(claim, 0.003, 0.9)
+        table = one_run_guesses.tabulated(claim, 0.003, 0.9)
         asked = np.geomspace(0.003, 0.9, 997)
         exact = np.asarray(claim.fpr(asked))
         found = np.array([table(tpr) for tpr in asked])
@@ -157,7 +157,7 @@ def test_above_skips_what_would_not_be_used():
 def test_a_tabulated_claim_is_never_above_the_claim(epsilon, delta):
     claim = ta.guarantee(epsilon=epsilon, delta=delta)
     least, most = 1e-5, 0.1
-    fpr_at = one_run_guesses._tabulated(claim, least, most)
+    fpr_at = one_run_guesses.tabulated(claim, least, most)
     last = np.geomspace(least, most, one_run_guesses._KNOTS)[-3:]
     # In the last intervals, where no chord lies ahead, as well as everywhere.
     for tpr in [*np.geomspace(least, most, 997), *np.linspace(*last[[0, 2]], 50)]:

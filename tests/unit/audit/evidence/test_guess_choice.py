@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.audit.counts.one_run_guesses import epsilon_lower, mu_lower
-from tellapart.audit.evidence.guess import RankedCanaries, family, fixed, read_off
+from tellapart.audit.counts.one_run_guesses import epsilon_lower
+from tellapart.audit.counts.one_run_worst_case import mu_lower
+from tellapart.audit.evidence.guess import RankedCanaries, fixed, read_off
+from tellapart.audit.evidence.guess_numbers import GuessPlan
+from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 
 
@@ -20,14 +23,24 @@ def gaussian_scores(canaries, mu, seed=0):
     return RankedCanaries.of(scores[inside], scores[~inside])
 
 
+CLAIMS = [None, gaussian(1.0), gaussian(0.0), ta.guarantee(0.0), ta.guarantee(2, delta=1e-5)]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("canaries", [1, 2, 5, 16, 17, 100, 10**6])
-def test_a_family_fits_its_canaries(canaries):
-    numbers = family(canaries)
-    assert 1 <= len(numbers) <= 6
-    assert len(set(numbers)) == len(numbers)
-    for k_in, k_out in numbers:
+def test_planned_guesses_fit_their_canaries_and_divide_the_level(canaries, claim):
+    planned = GuessPlan(claim).numbers(canaries, 0.05)
+    assert 1 <= len(planned) <= 2
+    assert sum(each.level for each in planned) == pytest.approx(0.05)
+    for k_in, k_out, _ in planned:
+        assert k_in == k_out >= 1 or canaries == 1
         assert k_in + k_out <= canaries
-        assert k_in == k_out
+
+
+def test_a_claim_by_its_curve_has_one_number_and_all_of_the_level():
+    for claim in (gaussian(0.5), ta.Laplace(1.0).curve(), ta.dp_sgd(1.1, 0.01, 100).curve()):
+        ((_, _, level),) = GuessPlan(claim).numbers(1000, 0.05)
+        assert level == 0.05
 
 
 def test_a_chosen_attack_speaks_at_its_own_level():
@@ -65,14 +78,6 @@ def test_curves_need_numbers_fixed_beforehand():
     ):
         with pytest.raises(Unsupported, match="fixed beforehand"):
             ask()
-
-
-def test_numbers_of_guesses_rise_and_end_where_they_must():
-    for most in range(1, 200):
-        numbers = [inside for inside, outside in family(2 * most) if inside == outside]
-        assert numbers == sorted(set(numbers))
-        assert numbers[-1] == most
-        assert len(numbers) <= 6
 
 
 def test_four_canaries_are_the_fewest_to_choose_on():

@@ -1,0 +1,364 @@
+"""Planning an audit: power, sample size and time of each experimental design, before any data.
+
+Power needs no data. What a test of n samples would find, were the noise x times too small, follows
+from the claim, n and the level alone; here x is the smallest with a power of 90 %, for the *best*
+attack on the claim's own noise. A weaker attack, as one on the loss of a model is, finds less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from scipy.special import gammaincinv
+
+from tellapart import _checks, deadline
+from tellapart._numeric.solve import first_whole
+from tellapart._numeric.text import short
+from tellapart.audit.bounds import percent
+from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.many_run_audit import at_ranks, unseen_scores
+from tellapart.audit.one_run_audit import one_run
+from tellapart.audit.probing.probe_run import FEWEST, planned_evidence
+from tellapart.audit.trainings.training_audit import curve_needs_less
+from tellapart.audit.trainings.white_box import read_claim
+from tellapart.audit.verdict import STRONGEST, SURE, alternative, describe, judge
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.subject import Subject
+
+# The leak whose price is told: a fifth too little noise is what a slip of a constant makes.
+SLIP = 1.2
+# Beyond so many samples nobody plans; how finely their number is found.
+_MOST, _FINE = 3_000_000, 1.1
+# A training that is watched takes so many times as long, at most.
+WATCHED = 2.5
+# The level of the tests of conformance, and among how many tests and layers it is divided.
+_CONFORMANCE, _TESTS = 0.001, 12 * 20
+
+
+class Access(Enum):
+    """What an auditor can do with the code: the more can be seen, the less has to be run.
+
+    STEPS: see every step of a training, as with Opacus. FUNCTION: call the mechanism on inputs of
+    one's choice. TRAININGS: train many models. ONE_RUN: train once, with canaries.
+    """
+
+    STEPS = "steps"
+    FUNCTION = "function"
+    TRAININGS = "trainings"
+    ONE_RUN = "one-run"
+
+
+@dataclass(frozen=True)
+class PlannedDesign:
+    """One way to audit a claim within a budget: how much to run, and what that would find."""
+
+    access: Access
+    call: str  # what to type
+    count: int  # calls on each input, models, canaries or steps
+    unit: str
+    seconds: float
+    detectable: float | None  # how many times too little noise is found with 90 % probability
+    alternative: str  # that leak in words
+    slip: str  # the leak of `SLIP` in words
+    blind: str  # what this design cannot see
+    price: tuple[int, float] | None = None  # count and seconds to find `SLIP`
+
+    @property
+    def size(self) -> str:
+        """How much is run, in words."""
+        return f"{self.count:,} {self.unit}"
+
+    @property
+    def finds(self) -> str:
+        """The smallest leak found with 90 % probability, in words."""
+        if self.detectable is None:
+            return f"Power: below 90 % even for {self.alternative}"
+        return f"Power: 90 % for {self.alternative}"
+
+    @property
+    def costs(self) -> str:
+        """What it takes to find a leak of `SLIP`, in words."""
+        if self.price is None:
+            return f"No number of {self.unit} within reach finds {self.slip}"
+        count, seconds = self.price
+        return f"To find {self.slip}: {count:,} {self.unit}, {_duration(seconds)}"
+
+    def data(self) -> dict[str, object]:
+        """The same as JSON."""
+        return {
+            "access": self.access.value,
+            "call": self.call,
+            "count": self.count,
+            "unit": self.unit,
+            "seconds": self.seconds,
+            "detectable": self.detectable,
+            "price": None if self.price is None else dict(zip(_PRICE, self.price, strict=True)),
+            "blind": self.blind,
+        }
+
+
+_PRICE = ("count", "seconds")
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """What each design would show of a claim within a budget of time; the best one first."""
+
+    claim: str
+    confidence: float
+    budget: float
+    designs: tuple[PlannedDesign, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> PlannedDesign:
+        """The design that finds the smallest leak."""
+        return self.designs[0]
+
+    def __str__(self) -> str:
+        best = self.best
+        lines = [
+            f"Plan: {best.call}: {best.size}, {_duration(best.seconds)}.",
+            f"{best.finds}.",
+            f"{best.costs}.",
+            f"Not seen: {best.blind}.",
+            f"For the claim {self.claim}, at {percent(self.confidence)} confidence, by the best "
+            "attack on its own noise; a weaker attack finds less.",
+        ]
+        lines += [
+            f"Instead, {each.call}: {each.size}, {_duration(each.seconds)}. {each.finds}. "
+            f"{each.costs}."
+            for each in self.designs[1:]
+        ]
+        return "\n".join([*lines, *self.remarks])
+
+    def data(self) -> dict[str, object]:
+        """The plan as JSON."""
+        return {
+            "claim": self.claim,
+            "confidence": self.confidence,
+            "budget": self.budget,
+            "designs": [each.data() for each in self.designs],
+            "remarks": list(self.remarks),
+        }
+
+
+def plan(
+    claim: Subject,
+    *,
+    seconds: float,
+    budget: float = 60.0,
+    available: Access | Iterable[Access] = Access.FUNCTION,
+    canaries: int = 1_000,
+    confidence: float = 0.95,
+) -> AuditPlan:
+    """What an audit could show, how long it takes, and what it misses, before anything is run.
+
+    ``seconds`` is the time of one call or one training, ``budget`` that of the whole audit.
+    ``available`` is what can be done with the code: see `Access`. A training with ``canaries``
+    puts so many in by fair coins.
+
+    >>> import tellapart as ta
+    >>> from tellapart import audit
+    >>> planned = audit.plan(ta.Laplace.with_epsilon(1), seconds=0.015)
+    >>> planned.best.count, round(planned.best.detectable, 1)
+    (2000, 1.2)
+
+    See Also
+    --------
+    tellapart.audit.probe : calls a function
+    tellapart.audit.training : trains many models
+    tellapart.audit.watch : watches the steps of one training
+    """
+    question = _Question(
+        claim,
+        _checks.finite_above_zero(seconds=seconds),
+        _checks.finite_above_zero(budget=budget),
+        1 - _checks.inside_unit(confidence=confidence),
+    )
+    accesses = {available} if isinstance(available, Access) else set(available)
+    if not accesses or not all(isinstance(each, Access) for each in accesses):
+        rule = "be one or more of " + ", ".join(f"audit.Access.{each.name}" for each in Access)
+        _checks.refuse("available", rule, available)
+    count = _checks.whole(10, 10**6, canaries=canaries)
+    ways: dict[Access, Callable[[], PlannedDesign]] = {
+        Access.STEPS: question.watched,
+        Access.FUNCTION: question.probed,
+        Access.TRAININGS: question.trained,
+        Access.ONE_RUN: lambda: question.in_one_run(count),
+    }
+    designs = [ways[access]() for access in Access if access in accesses]
+    designs.sort(key=lambda design: math.inf if design.detectable is None else design.detectable)
+    return AuditPlan(
+        describe(claim), confidence, budget, tuple(designs), question.remarks(accesses)
+    )
+
+
+@dataclass(frozen=True)
+class _Question:
+    claim: Subject
+    seconds: float
+    budget: float
+    level: float
+
+    # -- one way each ------------------------------------------------------------------------
+
+    def probed(self) -> PlannedDesign:
+        """Calls on two inputs; some of them serve to find the event."""
+        count = self._affordable(2 * self.seconds, FEWEST)
+        return self._counted(
+            Access.FUNCTION,
+            f"audit.probe(..., samples={count})",
+            count,
+            "calls on each input",
+            2 * self.seconds,
+            lambda calls: planned_evidence(calls, self.level),
+            "inputs other than the two that are called (audit.search looks for worse ones)",
+        )
+
+    def trained(self) -> PlannedDesign:
+        """Models with one target in or out."""
+        count = self._affordable(self.seconds, 2)
+        return self._counted(
+            Access.TRAININGS,
+            f"audit.training(..., models={count})",
+            count,
+            "models",
+            self.seconds,
+            self._ranked,
+            "what the attack's score does not show: an attack on the loss is far weaker than the "
+            "best one",
+        )
+
+    def in_one_run(self, canaries: int) -> PlannedDesign:
+        """One training with canaries; its time does not grow with them."""
+
+        def evidence(count: int) -> Evidence:
+            return one_run(unseen_scores(count), 1 - self.level, claim=self.claim)
+
+        return self._counted(
+            Access.ONE_RUN,
+            "audit.one_run(scores, claim=...)",
+            canaries,
+            "canaries",
+            self.seconds,
+            evidence,
+            "leaks on records unlike the canaries, and what their scores do not show",
+            longer=False,
+        )
+
+    def watched(self) -> PlannedDesign:
+        """One training whose steps are seen: the χ² test of the noise of a layer of 10 weights."""
+        if not isinstance(self.claim, Mechanism):
+            raise Unsupported(
+                "to watch steps, the claim must state the training: ta.dp_sgd(noise, "
+                "sampling_rate=..., steps=...)"
+            )
+        _, _, steps = read_claim(self.claim)
+        detectable = _noise_found(steps)
+        needed = first_whole(lambda count: _noise_found(count) <= SLIP, 1, 10**6)
+        return PlannedDesign(
+            Access.STEPS,
+            "audit.watch(optimizer, loader, claim=..., clip=...)",
+            steps,
+            "steps of one training",
+            WATCHED * self.seconds,
+            detectable,
+            f"noise {short(detectable, 3)} times too small in a layer of {_LAYER} weights, as not "
+            f"conforming to the stated mechanism (level {short(_CONFORMANCE)})",
+            f"noise {SLIP} times too small there",
+            "per-sample gradients that mix records, beyond its check of them; and the audited run "
+            "is not the production model",
+            (needed, WATCHED * self.seconds * needed / steps),
+        )
+
+    # -- what they share ---------------------------------------------------------------------
+
+    def _affordable(self, each: float, fewest: int) -> int:
+        return int(min(max(self.budget / each, fewest), _MOST))
+
+    def _ranked(self, models: int) -> Evidence:
+        return at_ranks(unseen_scores(models), self.level)
+
+    def _counted(
+        self,
+        access: Access,
+        call: str,
+        count: int,
+        unit: str,
+        each: float,
+        evidence: Callable[[int], Evidence],
+        blind: str,
+        *,
+        longer: bool = True,
+    ) -> PlannedDesign:
+        leaks, detectable = alternative(self.claim), judge(self.claim, evidence(count)).detectable
+        needed = self._price(evidence, longer)
+        return PlannedDesign(
+            access,
+            call,
+            count,
+            unit,
+            each * count if longer else each,
+            detectable,
+            leaks.words(STRONGEST if detectable is None else detectable),
+            leaks.words(SLIP),
+            blind,
+            None if needed is None else (needed, each * needed if longer else each),
+        )
+
+    def _price(self, evidence: Callable[[int], Evidence], finely: bool) -> int | None:
+        """From how many samples on a leak of `SLIP` is found; None where no number is enough.
+
+        Where more of them take no longer, their number is told to a factor of two.
+        """
+        truth = alternative(self.claim).curve(SLIP)
+
+        def found(count: int) -> bool:
+            deadline.check()
+            return evidence(count).power_against(self.claim)(truth) >= SURE
+
+        low, high = FEWEST, 2 * FEWEST
+        while not found(high):
+            low, high = high, 2 * high
+            if high > _MOST:
+                return None
+        parts = math.ceil(math.log(high / low, _FINE))
+        counts = [round(low * _FINE**k) for k in range(parts)] + [high]
+        return counts[first_whole(lambda k: found(counts[k]), 0, parts)] if finely else high
+
+    def remarks(self, accesses: set[Access]) -> tuple[str, ...]:
+        """That the claim's curve would need far fewer models, where only ε and δ are claimed."""
+        if not accesses & {Access.TRAININGS, Access.ONE_RUN}:
+            return ()
+        return tuple(filter(None, [curve_needs_less(self.claim, 1 - self.level)]))
+
+
+_LAYER = 10
+
+
+def _noise_found(steps: int, layer: int = _LAYER) -> float:
+    """How many times too small the noise of a layer must be to fail its χ² test, with 90 %.
+
+    The squares of its noise, in units of what is claimed, are χ² with steps · layer degrees of
+    freedom, divided by x² where the noise is x times too small.
+    """
+    half = steps * layer / 2
+    share = _CONFORMANCE / (2 * _TESTS)  # two-sided
+    threshold = float(gammaincinv(half, share))
+    return math.sqrt(float(gammaincinv(half, SURE)) / threshold) * (1 + 1e-9)
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 100:
+        return f"about {short(seconds, 2)} s"
+    if seconds < 6_000:
+        return f"about {short(seconds / 60, 2)} min"
+    if seconds < 200_000:
+        return f"about {short(seconds / 3600, 2)} h"
+    return f"about {round(seconds / 86_400):,} days"

@@ -1,0 +1,315 @@
+"""White-box audits of Opacus trainings (extra ``opacus``): its own optimizer, in your own loop."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tellapart import _checks
+from tellapart._numeric.text import short
+from tellapart.audit.trainings.gradient_check import GradientCheck
+from tellapart.audit.trainings.watch_verdict import WatchVerdict
+from tellapart.audit.trainings.white_box import LONG, UpdateWatch, read_claim, watch_updates
+from tellapart.errors import Unsupported
+from tellapart.mechanisms.subject import Subject
+
+# What Opacus adds to a norm before it divides by it.
+_TINY = 1e-6
+# A claimed rate this close to the loader's is batch_size/len(data), which Opacus does not draw at.
+_ROUNDED = 0.1
+_GHOST = "Ghost clipping: canaries enter after clipping, so that their gain says nothing of it; "
+
+
+def watch(
+    optimizer: Any,
+    loader: Any,
+    *,
+    claim: Subject,
+    clip: float,
+    model: Any = None,
+    canaries: int = 40,
+    confidence: float = 0.95,
+    conformance: float = 0.001,
+    seed: int = 0,
+) -> OpacusWatch:
+    """Audit one whole training with Opacus: train as ever, then ask for the `verdict`.
+
+    ``optimizer``, ``loader`` and ``model`` are what ``make_private`` returned; virtual steps and
+    any optimizer are fine. The claim is `dp_sgd` on Poisson batches, as you would account for it,
+    and ``clip`` its clipping norm. With ``model`` per-example gradients are checked too: each
+    record alone against the same record in its batch, for what mixes examples (batch norm), for
+    layers that compute them wrongly, and for ghost clipping.
+
+    The model of an audited run was trained on canaries, and is not the one to release. Needs:
+    pip install 'tellapart[opacus]'.
+
+    >>> import torch
+    >>> import tellapart as ta
+    >>> from opacus.data_loader import DPDataLoader
+    >>> from opacus.grad_sample import GradSampleModule
+    >>> from opacus.optimizers import DPOptimizer
+    >>> people = torch.utils.data.TensorDataset(torch.ones(40, 30))
+    >>> loader = DPDataLoader(people, sample_rate=0.25)
+    >>> model = GradSampleModule(torch.nn.Linear(30, 1))
+    >>> optimizer = DPOptimizer(                       # forgets its noise; make_private would not
+    ...     torch.optim.SGD(model.parameters(), lr=0.1), noise_multiplier=0.0, max_grad_norm=1.0,
+    ...     expected_batch_size=10)
+    >>> watching = watch(optimizer, loader, claim=ta.dp_sgd(1.0, 0.25, steps=4), clip=1.0)
+    >>> for (batch,) in loader:
+    ...     optimizer.zero_grad()
+    ...     model(batch).mean().backward()
+    ...     _ = optimizer.step()
+    >>> watching.verdict().refuting
+    ('noise of a layer', 'noise of a step')
+
+    See Also
+    --------
+    tellapart.audit.watch_updates : the same for any framework
+    tellapart.audit.step : a single step, called many times
+    """
+    return OpacusWatch(
+        optimizer, loader, model, claim, clip, canaries, confidence, conformance, seed
+    )
+
+
+def released(optimizer: Any) -> list[Any]:
+    """What a step of Opacus gives away: its noisy gradients, layer by layer."""
+    return [layer.grad for layer in optimizer.params]
+
+
+class OpacusWatch:
+    """A training with Opacus that is being watched; ``stop`` leaves it as it was."""
+
+    def __init__(
+        self,
+        optimizer: Any,
+        loader: Any,
+        model: Any,
+        claim: Subject,
+        clip: float,
+        canaries: int,
+        confidence: float,
+        conformance: float,
+        seed: int,
+    ) -> None:
+        self._ghost = _is_ghost(optimizer)
+        sampler = _batch_sampler(loader)
+        if "pre_step" in vars(optimizer):
+            _checks.refuse(
+                "optimizer", "be watched once: call stop() on the other watch", optimizer
+            )
+        parameters = [layer for layer in optimizer.params if layer.requires_grad]
+        records = len(loader.dataset)
+        rate = read_claim(claim)[1]
+        _same_rate(loader, rate)
+        self.updates: UpdateWatch = watch_updates(
+            [layer.numel() for layer in parameters],
+            claim=claim,
+            clip=clip,
+            records=records,
+            expected_batch=rate * records,
+            names=_names(model, parameters),
+            canaries=canaries,
+            confidence=confidence,
+            conformance=conformance,
+            seed=seed,
+        )
+        self._optimizer, self._layers = optimizer, parameters
+        self._drawn: deque[Sequence[int]] = deque()
+        self._sampler = sampler
+        self._kind = type(sampler)
+        sampler.__class__ = _logging(type(sampler), self._drawn)
+        self._step = optimizer.pre_step
+        optimizer.pre_step = self._watched
+        self._sums: list[Any] | None = None
+        self._rows = 0
+        self._check = None if model is None else GradientCheck(model, optimizer, parameters)
+        if self._ghost:
+            more = (
+                "it is checked by the gradients of records alone."
+                if model is not None
+                else ("pass model= to have clipping checked.")
+            )
+            self.updates.remarks.append(_GHOST + more)
+
+    def verdict(self) -> WatchVerdict:
+        """What the steps so far show; it may be asked for at any time, and again."""
+        if self._check is not None:
+            missing = [said for said in self._check.remarks if said not in self.updates.remarks]
+            self.updates.remarks.extend(missing)
+        return self.updates.verdict()
+
+    def stop(self) -> None:
+        """Leave optimizer, loader and model as they were."""
+        del self._optimizer.pre_step
+        self._sampler.__class__ = self._kind
+        if self._check is not None:
+            self._check.remove()
+
+    def _watched(self, *given: Any) -> Any:
+        """A step of the optimizer, with canaries among its gradients."""
+        self._take_in()
+        if self._check is not None and (wrong := self._check.wrong(self.updates.clip)):
+            self.updates.refute("per-example gradients", wrong)
+        last = not self._optimizer._check_skip_next_step(pop_next=False)
+        if last:
+            self._insert()
+        made = self._step(*given)
+        if last:
+            self._read()
+        return made
+
+    def _take_in(self) -> None:
+        """Add the clipped gradients of this batch, or of this part of one, to their sum."""
+        if self._ghost:
+            own = [layer.grad.detach().clone() for layer in self._layers]
+        else:
+            rows = [self._optimizer._get_flat_grad_sample(layer) for layer in self._layers]
+            self._rows += len(rows[0])
+            own = clipped_sums(rows, self.updates.clip)
+        if self._sums is None:
+            self._sums = own
+        else:
+            for total, part in zip(self._sums, own, strict=True):
+                total += part
+
+    def _insert(self) -> None:
+        """Append the rows of canaries that are in to the per-example gradients."""
+        import torch
+
+        drawn = self.updates.draw()
+        inside, rows = drawn.inside, drawn.member_rows()
+        places, entries = drawn.places[inside], drawn.entries[inside]
+        start = 0
+        for layer in self._layers:
+            here = (places >= start) & (places < start + layer.numel())
+            at = torch.as_tensor(places[here] - start, device=layer.device)
+            value = torch.as_tensor(entries[here], device=layer.device, dtype=layer.dtype)
+            start += layer.numel()
+            if self._ghost:  # nothing would clip them
+                layer.grad.view(-1)[at] += self.updates.clip * value
+                continue
+            held = layer.grad_sample
+            one = held[-1] if isinstance(held, list) else held
+            more = one.new_zeros((int(drawn.coins.sum()), layer.numel()))
+            row = torch.as_tensor(rows[here], device=layer.device)
+            more[row, at] = (LONG * self.updates.clip * value).to(more.dtype)
+            joined = torch.cat([one, more.view(-1, *layer.shape)])
+            layer.grad_sample = [*held[:-1], joined] if isinstance(held, list) else joined
+
+    def _read(self) -> None:
+        """What was released, less the sum of the records' own gradients."""
+        import torch
+
+        scale = _divisor(self._optimizer, self.updates.expected_batch)
+        sums, self._sums = self._sums or [], None
+        parts = [
+            (layer.grad.detach() * scale - own.view_as(layer)).reshape(-1).to("cpu", torch.float32)
+            for layer, own in zip(self._layers, sums, strict=True)
+        ]
+        batch = self._batch()
+        size = len(batch) if self._ghost else self._rows
+        self._rows = 0
+        self.updates.record(torch.cat(parts).numpy(), size, batch)
+
+    def _batch(self) -> list[int]:
+        """Which records the loader drew for this step: those of one batch, or of several."""
+        if not self._drawn:
+            raise Unsupported(
+                "a step was made on a batch that the watched loader did not draw: give watch() the "
+                "loader that your loop goes through, before it starts"
+            )
+        batch = list(self._drawn.popleft())
+        if self._ghost:
+            return batch
+        while len(batch) < self._rows and self._drawn:
+            batch += self._drawn.popleft()
+        if len(batch) != self._rows:
+            words = f"a step used {self._rows} records where {len(batch)} were drawn"
+            self.updates.refute("batches", words)
+        return batch
+
+
+def clipped_sums(rows: Sequence[Any], clip: float) -> list[Any]:
+    """The sums of per-example gradients, each clipped over all layers, as Opacus states it."""
+    import torch
+
+    if not len(rows[0]):
+        return [row.sum(dim=0) for row in rows]
+    norms = torch.stack([torch.linalg.vector_norm(row.flatten(1), dim=1) for row in rows])
+    factor = (clip / (torch.linalg.vector_norm(norms, dim=0) + _TINY)).clamp(max=1.0)
+    return [torch.tensordot(factor.to(row.dtype), row, dims=1) for row in rows]
+
+
+def _logging(kind: type, drawn: deque[Sequence[int]]) -> type:
+    """The same kind of batch sampler, which also says what it drew."""
+
+    def logged(self: Any) -> Iterator[Any]:
+        drawn.clear()  # what a loop left behind is of another epoch
+        for batch in kind.__iter__(self):  # type: ignore[attr-defined]
+            drawn.append(batch)
+            yield batch
+
+    return type(kind.__name__, (kind,), {"__iter__": logged})
+
+
+def _is_ghost(optimizer: Any) -> bool:
+    """Whether an optimizer of Opacus clips without per-example gradients; others are refused."""
+    try:
+        from opacus import optimizers
+    except ImportError as missing:
+        raise Unsupported(
+            "watching Opacus needs: pip install 'tellapart[opacus]'; for another framework use "
+            "audit.watch_updates"
+        ) from missing
+    if not isinstance(optimizer, optimizers.DPOptimizer):
+        rule = "be what Opacus' make_private returned (for others there is audit.watch_updates)"
+        _checks.refuse("optimizer", rule, type(optimizer).__name__)
+    others = (
+        optimizers.AdaClipDPOptimizer,
+        optimizers.DistributedDPOptimizer,
+        optimizers.DPPerLayerOptimizer,
+    )
+    if isinstance(optimizer, others):
+        raise Unsupported(
+            f"{type(optimizer).__name__} clips or adds noise by rules that watch() does not know: "
+            "use audit.watch_updates, or flat clipping on one worker"
+        )
+    return isinstance(optimizer, optimizers.DPOptimizerFastGradientClipping)
+
+
+def _batch_sampler(loader: Any) -> Any:
+    sampler = getattr(loader, "batch_sampler", None)
+    if sampler is None or not hasattr(getattr(loader, "dataset", None), "__len__"):
+        rule = "draw batches of a data set of known size, as make_private's does"
+        _checks.refuse("loader", rule, type(loader).__name__)
+    return sampler
+
+
+def _divisor(optimizer: Any, expected: float) -> float:
+    """What sums are divided by: the claim's expected batch, which Opacus rounds down."""
+    if optimizer.loss_reduction != "mean":
+        return 1.0
+    parts = optimizer.accumulated_iterations
+    rounded = float(optimizer.expected_batch_size or 0) * parts
+    return rounded if rounded > 0 and abs(rounded - expected) < parts else expected
+
+
+def _same_rate(loader: Any, rate: float) -> None:
+    """Refuse a claim that misses the loader's rate by rounding: no step would be as stated."""
+    drawn = getattr(loader, "sample_rate", None)
+    if drawn is not None and 1e-9 < abs(drawn / rate - 1) < _ROUNDED:
+        rule = (
+            f"state the rate that Opacus draws at, 1/len(loader) = {short(drawn)} and not "
+            "batch_size/len(data)"
+        )
+        _checks.refuse("claim", rule, f"sampling_rate={short(rate)}")
+
+
+def _names(model: Any, parameters: Sequence[Any]) -> list[str]:
+    known = {} if model is None else {id(layer): name for name, layer in model.named_parameters()}
+    return [
+        known[id(layer)].removeprefix("_module.") if id(layer) in known else f"layer {k}"
+        for k, layer in enumerate(parameters)
+    ]

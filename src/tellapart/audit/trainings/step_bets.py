@@ -1,0 +1,175 @@
+"""Bets on every step of one training: a test supermartingale under any dependence (Ville).
+
+The null hypothesis is that every step, given its past, is μ-GDP for each canary. Canary j is in
+step t by a fair coin of its own. A guess "in" on an event A of what the step released, "out" on an
+event A' apart from it, and no guess elsewhere, is right (X = 1) or wrong (Y = 1). Given the past
+and the other coins, for every b ≥ 1,
+
+    E[X − b·Y] = ½(P(A | in) − b·P(A | out)) + ½(P(A' | out) − b·P(A' | in)) ≤ δ(ln b),
+
+as a μ-GDP step is (ln b, δ(ln b))-DP in both orders (Dong, Roth and Su 2022, Corollary 1). Means
+over canaries obey the same inequality *whatever their dependence*, since expectations add; and
+averaged over the other coins it stays. Events and b must be fixed by the past. So
+
+    F = 1 + λ·(mean X − b·mean Y − δ(ln b)),    0 ≤ λ ≤ 1/(b + δ(ln b)),
+
+has E[F | past] ≤ 1, and F ≥ 0 since mean X − b·mean Y ≥ −b. A product of such factors is a test
+supermartingale, a fixed mixture of such products is another, and by Ville's inequality it ever
+reaches 1/α with probability at most α, whenever one looks and whatever makes one stop.
+
+With λ = c/(b + δ) the factor is (1 − c) + c·(b + mean X − b·mean Y)/(b + δ(ln b)), which falls
+with δ and so with μ. Events, b and c do not depend on μ here: the refuted sets are nested, and the
+infimum of the μ that are not refuted, walking upward, is the only place where they end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, ndtr
+
+from tellapart._checks import Array
+
+# Where to bet: on all canaries at once, or on one group of them (a block of layers).
+_ALL, _GROUPS = 0.5, 0.5
+# What is read: the release, or what it differs from last step's noise (a generator seeded anew).
+_READ = {False: 0.75, True: 0.25}
+# How much a wrong guess costs, and which share of what may be staked is staked. With many canaries
+# a step b = 1 grows fastest, as (1 + TV of the truth)/(1 + TV of the claim) at c = 1; few canaries
+# vary, and want smaller stakes on surer guesses.
+_PRICES = {1.0: 0.5, 2.0: 0.35, 6.0: 0.15}
+_STAKES = {0.99: 0.5, 0.4: 0.25, 0.12: 0.15, 0.03: 0.1}
+# So many canaries' worth the claim itself counts for when events follow the past.
+_PRIOR = 8.0
+_LARGEST, _NARROW = 40.0, 1e-6
+_ROUNDING = 1e-12
+
+
+def gdp_delta(mu: float, price: float) -> float:
+    """The δ of μ-GDP at ε = ln(price), rounded up."""
+    if mu <= 0:
+        return 0.0
+    epsilon = math.log(price)
+    delta = ndtr(mu / 2 - epsilon / mu) - price * ndtr(-mu / 2 - epsilon / mu)
+    return min(float(delta) + 1e-14 * price, 1.0)
+
+
+class _Bet(NamedTuple):
+    """One way to bet: its share of the stake, and mean X − b·mean Y at each step."""
+
+    weight: float
+    price: float
+    gains: Array
+
+
+@dataclass(frozen=True, eq=False)
+class StepBets:
+    """The wealth of bets that some step of a training leaks more than a given μ.
+
+    ``readings`` has a row for each step and a column for each canary: what was released along it,
+    in clipping norms. ``previous`` is the noise of the step before along the same canary, ``coins``
+    say which were in, ``groups`` which part of the model they look at.
+    """
+
+    readings: Array
+    previous: Array
+    coins: NDArray[np.bool_]
+    groups: NDArray[np.intp]
+    noise: float  # as claimed, in clipping norms: where events start from
+
+    @cached_property
+    def _bets(self) -> tuple[_Bet, ...]:
+        return tuple(self._every_bet())
+
+    def _every_bet(self) -> Iterator[_Bet]:
+        everywhere = np.ones_like(self.coins)
+        labels = np.unique(self.groups)
+        places = [(_ALL if len(labels) > 1 else 1.0, everywhere)]
+        if len(labels) > 1:
+            places += [(_GROUPS / len(labels), self.groups == label) for label in labels]
+        for (share, chosen), (less_last, read) in product(places, _READ.items()):
+            log_ratio = self._log_ratio(chosen, less_last)
+            for price, part in _PRICES.items():
+                gains = self._gains(chosen, log_ratio, price)
+                yield _Bet(share * read * part, price, gains)
+
+    def _log_ratio(self, chosen: NDArray[np.bool_], less_last: bool) -> Array:
+        """How much likelier "in" is than "out", by the Gaussian laws that earlier steps suggest."""
+        z = self.readings - self.previous if less_last else self.readings
+        finite = np.isfinite(z)
+        value, used = np.where(finite, z, 0.0), chosen & finite
+        spread = self.noise**2 * (2 if less_last else 1)
+        inside, outside = used & self.coins, used & ~self.coins
+        many_in, many_out = _before(inside) + _PRIOR, _before(outside) + _PRIOR
+        with np.errstate(all="ignore"):
+            mean_in = (_before(value * inside) + _PRIOR) / many_in
+            mean_out = _before(value * outside) / many_out
+            squares = _before(value**2 * used) + _PRIOR * (2 * spread + 1)
+            own = squares - many_in * mean_in**2 - many_out * mean_out**2
+            variance = np.maximum(own / (many_in + many_out), 1e-12 * (1 + mean_in**2))
+            middle, gap = (mean_in + mean_out) / 2, mean_in - mean_out
+            ratio = (z - middle[:, None]) * (gap / variance)[:, None]
+        return np.where(np.isnan(ratio), 0.0, ratio)
+
+    def _gains(self, chosen: NDArray[np.bool_], log_ratio: Array, price: float) -> Array:
+        """Mean X − b·mean Y at each step; NaN where there is no canary to guess."""
+        sure = math.log(price)
+        says_in = chosen & (log_ratio >= sure)
+        says_out = chosen & (log_ratio <= -sure) & ~says_in
+        right = (says_in & self.coins) | (says_out & ~self.coins)
+        wrong = (says_in & ~self.coins) | (says_out & self.coins)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((right.sum(1) - price * wrong.sum(1)) / chosen.sum(1))
+
+    def log_wealth(self, mu: float) -> float:
+        """The largest that one coin has ever become against "every step is μ-GDP", in logs."""
+        return float(np.max(self.log_path(mu)))
+
+    def log_path(self, mu: float) -> Array:
+        """What one coin has become after each step, in logs; rounding errs downwards."""
+        return _mixed(self._bets, mu)
+
+    def at_best(self, mu: float) -> float:
+        """What it would have become had every guess been right."""
+        lucky = [bet._replace(gains=bet.gains * 0 + 1) for bet in self._bets]
+        return float(np.max(_mixed(lucky, mu)))
+
+    def mu_lower(self, level: float) -> float:
+        """The infimum of the μ that are not refuted: with this level, some step leaks more."""
+        target = -math.log(level)
+        if self.log_wealth(0.0) < target:
+            return 0.0
+        low, high = 0.0, _LARGEST
+        while high - low > _NARROW:
+            middle = (low + high) / 2
+            if self.log_wealth(middle) >= target:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+def _mixed(bets: Sequence[_Bet], mu: float) -> Array:
+    """The wealth of all bets together, each at every stake; their shares sum to 1."""
+    paths, weights = [], []
+    for bet in bets:
+        ratio = (bet.price + bet.gains) / (bet.price + gdp_delta(mu, bet.price))
+        for stake, part in _STAKES.items():
+            factor = np.where(np.isnan(ratio), 1.0, 1 - stake + stake * ratio)
+            paths.append(np.cumsum(np.log(factor)))
+            weights.append(math.log(bet.weight * part))
+    path = logsumexp(np.array(paths) + np.array(weights)[:, None], axis=0)
+    return np.asarray(path - _ROUNDING * len(path))
+
+
+def _before(numbers: NDArray[Any]) -> Array:
+    """What all earlier steps have summed up to."""
+    totals = np.cumsum(numbers.sum(axis=1, dtype=float))
+    return np.concatenate([[0.0], totals[:-1]])

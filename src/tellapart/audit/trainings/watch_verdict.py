@@ -1,0 +1,173 @@
+"""The verdict of a white-box audit of one training: private or not, and as stated or not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from tellapart import _checks
+from tellapart._numeric.text import short
+from tellapart._shown import Displayed
+from tellapart.audit.bounds import Basis, LowerBound, percent
+from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.trainings.conformance import Check, StatedTraining, corrected
+from tellapart.audit.trainings.step_bets import StepBets
+from tellapart.audit.verdict import NOT_REFUTED
+from tellapart.mechanisms.training import dp_sgd
+
+BETS = "bets on each step"
+ASSUMPTIONS = (
+    "the canaries' coins are secret to the training",
+    "what is read is all that a step releases",
+    "per-example gradients are right (given the model, they are checked)",
+)
+PRODUCTION = (
+    "The model of this run was trained on canaries: audit with it, and train the one to release "
+    "without."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WatchVerdict(Displayed):
+    """What one watched training shows, in two parts that are told apart.
+
+    The bets refute "every step is μ-GDP", whatever mechanism was run, and hold at any stop. The
+    tests of conformance refute the mechanism stated; another one may be as private.
+    """
+
+    stated: StatedTraining
+    bets: StepBets
+    checks: tuple[Check, ...]
+    confidence: float
+    conformance: float
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The multiple-testing budget: what bets and tests of conformance may each err by."""
+        many = sum(not check.fact for check in self.checks)
+        level = 1 - self.confidence
+        bets = Entry(BETS, 1, level - self.conformance)
+        return Ledger(level, (bets, Entry("tests of conformance", many, self.conformance / many)))
+
+    @property
+    def steps(self) -> int:
+        """How many steps were watched."""
+        return len(self.bets.readings)
+
+    @property
+    def _sure(self) -> float:
+        """The confidence of the bets by themselves."""
+        return self.confidence + self.conformance
+
+    @property
+    def mu_claimed(self) -> float:
+        """What each step may leak if the noise is as stated: μ = 1/noise multiplier."""
+        return 1 / self.stated.noise
+
+    @cached_property
+    def mu_lower(self) -> LowerBound:
+        """Some step leaks at least this, as μ of Gaussian DP: steps alike or not, at any stop."""
+        value = self.bets.mu_lower(1 - self._sure)
+        how = f"e-process over {self.steps} steps, anytime-valid: some step leaks more"
+        return LowerBound(value, self._sure, Basis.EXACT, how)
+
+    @cached_property
+    def not_private(self) -> bool:
+        """Whether the bets refute that every step leaks no more than its noise allows."""
+        return self.bets.log_wealth(self.mu_claimed) >= -math.log(1 - self._sure)
+
+    @cached_property
+    def failed(self) -> tuple[Check, ...]:
+        """The tests of conformance that refute the stated mechanism, the surest first."""
+        both = zip(corrected(self.checks), self.checks, strict=True)
+        bad = [(p, at, check) for at, (p, check) in enumerate(both) if p <= self.conformance]
+        return tuple(check for _, _, check in sorted(bad))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether either part refutes the claim."""
+        return self.not_private or bool(self.failed)
+
+    @property
+    def refuting(self) -> tuple[str, ...]:
+        """The names of what refutes the claim: the bets, and tests of conformance."""
+        return ((BETS,) if self.not_private else ()) + tuple(check.name for check in self.failed)
+
+    def epsilon_if_steps_alike(self, delta: float) -> LowerBound:
+        """The ε of the steps watched, assuming that each leaks as much as the worst one shown.
+
+        Without that assumption one step may have leaked and all others nothing.
+        """
+        d = _checks.inside_unit(delta=delta)
+        how = f"if all {self.steps} steps leak alike, an assumption"
+        mu = self.mu_lower.value
+        if mu <= 0:
+            return LowerBound(0.0, self._sure, Basis.GAUSSIAN, how)
+        told = dp_sgd(1 / mu, self.stated.rate, self.steps)
+        return LowerBound(told.curve().epsilon(d), self._sure, Basis.GAUSSIAN, how)
+
+    # -- words ---------------------------------------------------------------------------------
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        stated = self.stated
+        claim = (
+            f"DP-SGD with noise multiplier {short(stated.noise)}, sampling rate "
+            f"{short(stated.rate)}, {stated.steps:,} steps"
+        )
+        if not self.refuted:
+            return f"NOT REFUTED: {claim}, at {percent(self.confidence)} confidence"
+        found = [self._leak] if self.not_private else []
+        found += [self.failed[0].words] if self.failed else []
+        return f"REFUTED: {claim}: {'; '.join(found)}"
+
+    @property
+    def _leak(self) -> str:
+        return (
+            f"a step leaks μ ≥ {short(self.mu_lower.value, 3, up=False)} > "
+            f"{short(self.mu_claimed, 3)}"
+        )
+
+    def reasons(self) -> list[str]:
+        """The sentences that go with the headline: each part, then assumptions."""
+        lines = [f"Private or not: {self._by_bets()}", f"As stated or not: {self._by_checks()}"]
+        lines += [f"- {check.name}: {check.words} ({self._p(check)})" for check in self.failed]
+        if not self.refuted:
+            lines.append(NOT_REFUTED)
+        lines += self.remarks
+        return [*lines, f"Assumptions: {'; '.join(ASSUMPTIONS)}.", PRODUCTION]
+
+    def _by_bets(self) -> str:
+        sure, mu = percent(self._sure), short(self.mu_claimed, 3)
+        shown = f"Some step leaks μ {self.mu_lower.words}." if self.mu_lower.value else ""
+        if self.not_private:
+            return f"refuted at {sure} confidence. {shown} Stated is μ = {mu} a step."
+        if self.bets.at_best(self.mu_claimed) < -math.log(1 - self._sure):
+            return f"no verdict. {self.steps} steps are too few to refute μ = {mu} by bets. {shown}"
+        return f"not refuted at {sure} confidence (bets against μ = {mu} a step). {shown}"
+
+    def _by_checks(self) -> str:
+        many, sure = len(self.checks), percent(1 - self.conformance)
+        if self.failed:
+            return (
+                f"refuted at {sure} confidence by {len(self.failed)} of {many} tests. This refutes "
+                "the mechanism stated, not (ε, δ)-DP: another one was run."
+            )
+        return f"not refuted at {sure} confidence ({many} tests)."
+
+    def _p(self, check: Check) -> str:
+        if check.fact:
+            return "a fact, not a test"
+        at = self.checks.index(check)
+        p_value = corrected(self.checks)[at]
+        said = f"p ≤ {short(p_value, 2, up=True)}" if p_value > 1e-300 else "p < 1e-300"
+        return f"{said} for all tests together"
+
+    def __repr__(self) -> str:
+        return f"WatchVerdict({self.headline})"
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self.reasons()])

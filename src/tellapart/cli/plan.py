@@ -1,0 +1,82 @@
+"""`tellapart plan`: which audit could refute a claim, at what cost, before anything is run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from tellapart import audit
+from tellapart.cli import terminal
+from tellapart.cli.deltas import asked
+from tellapart.cli.options import Json, Output, Values, Whole
+from tellapart.cli.report_text import Confidence
+from tellapart.cli.risk import Mechanism
+from tellapart.errors import InvalidArgument
+
+_ACCESSES = Literal["steps", "function", "trainings", "one-run"]
+
+
+def plan(
+    mechanism: Mechanism = "any",
+    /,
+    *,
+    values: Values = Values(),
+    seconds: Annotated[
+        float | None,
+        Parameter(
+            help="Seconds that one call or one training takes; required.", show_default=False
+        ),
+    ] = None,
+    budget: Annotated[float, Parameter(help="Seconds that the whole audit may take.")] = 60.0,
+    available: Annotated[
+        tuple[_ACCESSES, ...],
+        Parameter(
+            help="What can be done with the code; may be repeated. steps: see each step of a "
+            "training; function: call it on two inputs; trainings: train many models; one-run: "
+            "train once, with canaries.",
+            negative="",
+        ),
+    ] = ("function",),
+    canaries: Annotated[Whole, Parameter(help="Canaries of one run.")] = 1_000,
+    confidence: Confidence = 0.95,
+    as_json: Json = False,
+) -> None:
+    r"""Plan an audit: what each design could show of a claim, and how long it takes.
+
+    The power of a test follows from the claim, the number of samples and the confidence, so it is
+    known beforehand: the smallest leak that is found with 90 % probability, and what it would take
+    to find noise that is 1.2 times too small.
+
+    For example:
+
+        tellapart plan laplace --epsilon 1 --seconds 0.4 --budget 600
+        tellapart plan --epsilon 8 --delta 1e-5 --seconds 180 \
+            --budget 36000 --available trainings
+        tellapart plan dpsgd --noise-multiplier 1 --sampling-rate 0.01 \
+            --steps 1000 --seconds 180 --available steps --available one-run
+    """
+    given = values.given()
+    if mechanism == "any" and not given:
+        raise InvalidArgument("a claim must be given, such as --epsilon 1, or the name laplace")
+    if seconds is None:
+        raise InvalidArgument("--seconds must be given: how long one call or one training takes")
+    subject, name, _ = asked(mechanism, given)
+    with terminal.working("planning"):
+        planned = audit.plan(
+            subject,
+            seconds=seconds,
+            budget=budget,
+            available=[audit.Access(each) for each in available],
+            canaries=canaries,
+            confidence=confidence,
+        )
+
+    def text(console: Console) -> None:
+        first, *rest = str(planned).splitlines()
+        terminal.title(console, first, name)
+        for line in rest:
+            terminal.line(console, line)
+
+    Output(as_json).say({"mechanism": name, **planned.data()}, text)

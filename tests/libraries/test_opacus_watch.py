@@ -1,0 +1,208 @@
+"""Opacus under `audit.watch`: thirteen bugs refuted in one training each, right ones spared."""
+
+import pytest
+import torch
+from scipy.stats import binom
+
+pytest.importorskip("opacus")
+
+from opacus.grad_sample import register_grad_sampler
+from opacus_trainings import (
+    BUGS,
+    CLIP,
+    LEAKING,
+    NOISE,
+    RATE,
+    less_noise,
+    network,
+    private,
+    train,
+    watched,
+)
+from torch import nn
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.audit.trainings.watch_verdict import BETS
+from tellapart.errors import InvalidArgument, Unsupported
+
+CLAIM = ta.dp_sgd(NOISE, sampling_rate=RATE, steps=60)
+GRADIENTS = "per-example gradients"
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_every_bug_is_refuted_in_one_training(bug):
+    verdict = watched(1, BUGS[bug], steps=40)
+    assert verdict.refuted
+    assert verdict.failed
+    if bug in LEAKING:
+        assert BETS in verdict.refuting
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS)
+def test_every_bug_is_refuted_in_nineteen_of_twenty_trainings(bug):
+    verdicts = [watched(seed, BUGS[bug]) for seed in range(100, 120)]
+    assert sum(verdict.refuted for verdict in verdicts) >= 19
+    if bug in LEAKING:
+        assert sum(BETS in verdict.refuting for verdict in verdicts) >= 19
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"physical": 16, "check": True},
+        {"adam": True, "check": True},
+        {"mode": "ghost", "check": True},
+        {"mode": "ghost", "physical": 16},
+        {"net": "norm", "check": True},
+    ],
+    ids=["plain", "virtual steps", "Adam", "ghost", "ghost, virtual", "group norm"],
+)
+def test_right_trainings_are_spared(how):
+    if how.get("net"):
+        how = how | {"net": network(nn.GroupNorm(4, 32))}
+    verdict = watched(0, steps=30, **how)
+    assert not verdict.refuted, verdict
+    assert verdict.steps == 30
+
+
+@pytest.mark.slow
+def test_right_trainings_are_spared_at_their_level():
+    """A hundred trainings: each part at the level it was given."""
+    verdicts = [watched(seed) for seed in range(1_000, 1_100)]
+    refuted = sum(verdict.refuted for verdict in verdicts)
+    least = [min(9 * check.p_value for check in verdict.checks) for verdict in verdicts]
+    assert refuted <= binom.isf(0.01, len(verdicts), 0.05)
+    assert sum(p <= 0.05 for p in least) <= binom.isf(0.01, len(verdicts), 0.05)
+
+
+@pytest.mark.parametrize("mode", ["hooks", "ghost"])
+def test_bugs_are_refuted_in_virtual_steps_too(mode):
+    assert watched(3, less_noise(0.8), physical=16, mode=mode, steps=30).refuted
+
+
+# -- gradients that are not a record's own ---------------------------------------------------------
+
+
+class Mixed(nn.Module):
+    """As batch norm does: every example is moved by the others."""
+
+    def forward(self, x):
+        return x - x.mean(dim=0, keepdim=True) / 2 if len(x) else x
+
+
+class Half(nn.Linear):
+    """A layer whose per-example gradients are half of what they are."""
+
+
+@register_grad_sampler(Half)
+def half_of_it(layer, activations, backprops):
+    return {
+        layer.weight: torch.einsum("n...i,n...j->nij", backprops, activations[0]) / 2,
+        layer.bias: torch.einsum("n...k->nk", backprops) / 2,
+    }
+
+
+def test_layers_that_mix_examples_are_found():
+    verdict = watched(4, net=network(Mixed()), check=True, steps=4)
+    assert verdict.refuting == (GRADIENTS,)
+    assert "depends on the others in its batch" in str(verdict)
+
+
+def test_wrong_gradients_of_a_layer_are_found():
+    verdict = watched(4, net=network(Half(32, 32)), check=True, steps=4)
+    assert verdict.refuting == (GRADIENTS,)
+
+
+def test_ghost_clipping_to_another_norm_is_found():
+    model, optimizer, loader, loss = private(5, mode="ghost")
+    model.max_grad_norm = 3 * CLIP
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model)
+    train(model, optimizer, loader, loss, 4)
+    assert watch.verdict().refuting == (GRADIENTS,)
+
+
+def test_what_could_not_be_checked_is_said():
+    verdict = watched(4, net=network(nn.Dropout(0.2)), check=True, steps=4)
+    assert not verdict.refuted
+    assert "not checked: dropout" in str(verdict)
+    assert "pass model=" in str(watched(4, mode="ghost", steps=4))
+
+
+def test_a_check_leaves_the_training_as_it_is():
+    """The same noise, batches and weights with the check as without."""
+    ends = []
+    for check in (True, False):
+        model, optimizer, loader, loss = private(6)
+        watch = audit.watch(
+            optimizer, loader, claim=CLAIM, clip=CLIP, model=model if check else None
+        )
+        train(model, optimizer, loader, loss, 5)
+        ends.append(torch.cat([layer.detach().ravel() for layer in model.parameters()]))
+        watch.stop()
+    assert torch.equal(*ends)
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def test_stopping_leaves_everything_as_it_was():
+    model, optimizer, loader, loss = private(7)
+    kind = type(loader.batch_sampler)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model)
+    with pytest.raises(InvalidArgument, match="optimizer must be watched once"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP)
+    train(model, optimizer, loader, loss, 2)
+    watch.stop()
+    assert type(loader.batch_sampler) is kind
+    train(model, optimizer, loader, loss, 2)
+    assert watch.verdict().steps == 2
+
+
+def test_layers_have_their_names():
+    model, optimizer, loader, _ = private(8)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model)
+    assert watch.updates.stated.names == ("0.weight", "0.bias", "3.weight", "3.bias")
+
+
+def test_a_training_on_other_batches_is_refused():
+    model, optimizer, loader, loss = private(9)
+    _, _, other, _ = private(10)
+    audit.watch(optimizer, other, claim=CLAIM, clip=CLIP)
+    with pytest.raises(Unsupported, match="did not draw"):
+        train(model, optimizer, loader, loss, 1)
+
+
+def test_batches_that_are_cut_are_a_fact():
+    model, optimizer, loader, loss = private(11)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP)
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss(model(x[:40]), y[:40]).backward()
+        optimizer.step()
+    assert watch.verdict().refuting[0] == "batches"
+
+
+def test_wrong_arguments_are_refused_by_name():
+    model, optimizer, loader, _ = private(12)
+    with pytest.raises(InvalidArgument, match="optimizer must be what Opacus"):
+        audit.watch(torch.optim.SGD(model.parameters()), loader, claim=CLAIM, clip=CLIP)
+    with pytest.raises(InvalidArgument, match="loader must draw batches"):
+        audit.watch(optimizer, [1, 2], claim=CLAIM, clip=CLIP)
+    with pytest.raises(InvalidArgument, match="claim must state the training"):
+        audit.watch(optimizer, loader, claim=ta.guarantee(1.0, 1e-5), clip=CLIP)
+    with pytest.raises(InvalidArgument, match=r"claim must state the rate .* 1/len\(loader\)"):
+        audit.watch(optimizer, loader, claim=ta.dp_sgd(NOISE, RATE * 1.02, 60), clip=CLIP)
+    with pytest.raises(InvalidArgument, match="clip must be"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=-1)

@@ -1,0 +1,181 @@
+"""Plans of audits: their promised power, against simulation and against the audits themselves."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import audit
+from tellapart.audit import Access
+from tellapart.audit.evidence.sequential_test import WagerEvidence
+from tellapart.audit.many_run_audit import at_ranks
+from tellapart.audit.planning import SLIP, WATCHED, _noise_found
+from tellapart.audit.probing import probe_run
+
+LAPLACE = ta.Laplace.with_epsilon(1)
+TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
+
+
+def refuted(scores, claim=LAPLACE):
+    return at_ranks(scores, 0.05).refutes(claim)
+
+
+def drawn(rng, count, noise):
+    half = count // 2
+    return audit.Scores(
+        members=1 + rng.laplace(0, noise, count - half), non_members=rng.laplace(0, noise, half)
+    )
+
+
+@pytest.mark.parametrize(
+    ("models", "draws"), [(300, 120), pytest.param(300, 4_000, marks=pytest.mark.slow)]
+)
+def test_the_promised_power_of_many_models_is_that_of_the_best_attack(models, draws):
+    design = audit.plan(LAPLACE, seconds=1, budget=models, available=Access.TRAININGS).best
+    assert design.count == models
+    rng = np.random.default_rng(3)
+    found = sum(refuted(drawn(rng, models, 1 / design.detectable)) for _ in range(draws))
+    # Three points, and what so many draws leave open (four standard deviations).
+    assert abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+
+
+@pytest.mark.parametrize("draws", [60, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_the_promised_power_of_one_run_is_that_of_the_best_scores(draws):
+    claim = ta.Gaussian(1.0)
+    design = audit.plan(claim, seconds=1, available=Access.ONE_RUN, canaries=1_000).best
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(draws):
+        inside = rng.random(1_000) < 0.5
+        scores = inside + rng.normal(0, 1 / design.detectable, 1_000)
+        seen = audit.Scores(members=scores[inside], non_members=scores[~inside])
+        found += audit.one_run(seen, claim=claim).refutes(claim)
+    assert abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+
+
+def test_a_probe_finds_what_was_planned_for_it():
+    design = audit.plan(LAPLACE, seconds=0.01, budget=40).best
+    noise, missed = 1 / design.detectable, 0
+
+    def release(data, rng, size=None):
+        return len(data) + rng.laplace(0, noise, size)
+
+    for seed in range(20):
+        verdict = audit.probe(release, [1], [1, 2], claim=LAPLACE, samples=design.count, seed=seed)
+        missed += not verdict.refuted
+    assert missed <= 6  # at 90 % more happen once in 400
+
+
+@pytest.mark.parametrize("steps", [60, 1_000])
+def test_the_noise_of_a_layer_that_is_found(steps):
+    """Against draws: the χ² test at the level divided among all tests and layers."""
+    rng, found = np.random.default_rng(2), _noise_found(steps)
+    squares = rng.chisquare(10 * steps, 20_000) / found**2
+    threshold = np.quantile(rng.chisquare(10 * steps, 200_000), 1e-4)
+    # Its own threshold lies below that of a test at 1e-4.
+    assert 0.87 < np.mean(squares < threshold) <= 1
+    assert found < _noise_found(steps // 2)
+
+
+def test_more_time_finds_smaller_leaks_and_the_price_is_one():
+    finds = [audit.plan(LAPLACE, seconds=0.4, budget=budget).best for budget in (60, 600, 3_600)]
+    assert finds[0].detectable > finds[1].detectable > finds[2].detectable > 1
+    assert len({design.price for design in finds}) == 1
+    count, seconds = finds[0].price
+    assert seconds == pytest.approx(0.8 * count)
+    assert (
+        audit.plan(LAPLACE, seconds=0.4, budget=seconds).best.detectable <= SLIP + 0.01
+    )  # rounded up
+
+
+def test_the_best_comes_first_and_what_can_be_seen_decides():
+    planned = audit.plan(
+        TRAINING, seconds=180, budget=36_000, available=[Access.TRAININGS, Access.STEPS]
+    )
+    assert [design.access for design in planned.designs] == [Access.STEPS, Access.TRAININGS]
+    assert planned.best.seconds == WATCHED * 180
+    assert planned.designs[1].count == 200
+    first, *_ = str(planned).splitlines()
+    assert first.startswith("Plan: audit.watch(")
+    assert "a weaker attack finds less" in str(planned)
+
+
+def test_a_bare_claim_hears_what_its_curve_would_take():
+    planned = audit.plan(ta.guarantee(8, 1e-5), seconds=1, budget=100, available=Access.TRAININGS)
+    assert planned.best.detectable is None
+    assert "below 90 %" in str(planned)
+    (remark,) = planned.remarks
+    needed = int(re.search(r"takes ([\d,]+) models", remark)[1].replace(",", ""))
+    stated = ta.Gaussian.with_epsilon(8, 1e-5)
+    assert needed == audit.fewest_models(stated) < 30
+    assert audit.plan(stated, seconds=1, budget=100, available=Access.TRAININGS).remarks == ()
+
+
+def test_a_training_that_is_refused_for_too_few_models_points_to_the_plan():
+    with pytest.raises(ta.InvalidArgument, match=r"audit\.plan what other designs could") as error:
+        audit.training(lambda data, seed: [0.0], [1.0, 2.0], claim=ta.guarantee(8), models=100)
+    assert "State the mechanism if it is known" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seconds": 0}, "seconds must be finite and greater than 0, got 0"),
+        ({"seconds": 1, "budget": -1}, "budget must be finite and greater than 0"),
+        ({"seconds": 1, "available": []}, "available must be one or more of audit.Access.STEPS"),
+        ({"seconds": 1, "available": "function"}, "available must be one or more of"),
+        ({"seconds": 1, "canaries": 3}, "canaries must be"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(ta.InvalidArgument, match="^" + re.escape(message)):
+        audit.plan(LAPLACE, **options)
+
+
+def test_steps_can_be_watched_of_a_stated_training_alone():
+    with pytest.raises(ta.Unsupported, match="the claim must state the training"):
+        audit.plan(ta.guarantee(1), seconds=1, available=Access.STEPS)
+
+
+# -- probes that take as many calls as a minute has ---------------------------------------------
+
+
+@pytest.fixture
+def a_minute_of(monkeypatch):
+    """A minute so short that a probe of slow calls ends."""
+
+    def shorter(seconds):
+        monkeypatch.setattr(probe_run, "_MINUTE", seconds)
+
+    return shorter
+
+
+def slow_count(data, rng):
+    time.sleep(0.002)
+    return len(data) + rng.laplace(0, 0.1)
+
+
+def test_slow_calls_are_fewer_said_beforehand_and_tested_until_decided(a_minute_of):
+    a_minute_of(0.5)
+    with pytest.warns(probe_run.SlowProbe, match=r"200 calls on each input, about .*90 % power"):
+        verdict = audit.probe(slow_count, [1], [1, 2], claim=ta.guarantee(1))
+    assert verdict.refuted
+    assert verdict.evidence.calls <= 200
+    assert isinstance(verdict.evidence, WagerEvidence)
+
+
+def test_a_claim_by_its_curve_is_tested_by_ranks(a_minute_of):
+    a_minute_of(0.5)
+    with pytest.warns(probe_run.SlowProbe, match="with its noise divided by"):
+        verdict = audit.probe(slow_count, [1], [1, 2], claim=LAPLACE)
+    assert verdict.refuted
+    assert verdict.evidence.calls == 200
+
+
+def test_fast_calls_are_as_many_as_ever():
+    def release(data, rng, size=None):
+        return len(data) + rng.laplace(0, 1, size)
+
+    assert audit.probe(release, [1], [1, 2], claim=LAPLACE).evidence.calls == 100_000
