@@ -198,6 +198,8 @@ def test_wrong_arguments_are_refused_by_name():
     model, optimizer, loader, _ = private(12)
     with pytest.raises(InvalidArgument, match="optimizer must be what Opacus"):
         audit.watch(torch.optim.SGD(model.parameters()), loader, claim=CLAIM, clip=CLIP)
+    with pytest.raises(InvalidArgument, match="model must be the module"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=lambda x: x)
     with pytest.raises(InvalidArgument, match="loader must draw batches"):
         audit.watch(optimizer, [1, 2], claim=CLAIM, clip=CLIP)
     with pytest.raises(InvalidArgument, match="claim must state the training"):

@@ -1,5 +1,7 @@
 """Watching a training with any framework: canaries, what is read, words and errors."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,9 @@ def test_what_is_told_of_a_step_is_checked():
         watch.saw(np.zeros(15), np.zeros((2, 156)))
     with pytest.raises(InvalidArgument, match="batch must number records from 0 to 39"):
         watch.saw(np.zeros(156), np.zeros((1, 156)), [40])
+
+
+def test_without_opacus_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opacus", None)
+    with pytest.raises(Unsupported, match=r"pip install 'tellapart\[opacus\]'.*watch_updates"):
+        audit.watch(None, None, claim=CLAIM, clip=1.0)
