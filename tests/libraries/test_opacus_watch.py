@@ -1,11 +1,15 @@
 """Opacus under `audit.watch`: thirteen bugs refuted in one training each, right ones spared."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-import torch
 from scipy.stats import binom
 
 pytest.importorskip("opacus")
 
+import torch
 from opacus.grad_sample import register_grad_sampler
 from opacus_trainings import (
     BUGS,
@@ -90,6 +94,45 @@ def test_right_trainings_are_spared_at_their_level():
 @pytest.mark.parametrize("mode", ["hooks", "ghost"])
 def test_bugs_are_refuted_in_virtual_steps_too(mode):
     assert watched(3, less_noise(0.8), physical=16, mode=mode, steps=30).refuted
+
+
+COST = """
+import resource, sys, time, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+torch.set_num_threads(1)
+import opacus_trainings as trainings
+from tellapart import audit
+data = TensorDataset(torch.rand(400, 784), torch.randint(0, 10, (400,)))
+net = nn.Sequential(nn.Linear(784, 256), nn.Tanh(), nn.Linear(256, 10))
+model, optimizer, loader, loss = trainings.private(0, net=net, data=data)
+claim = trainings.ta.dp_sgd(1.0, sampling_rate=0.125, steps=20)
+begun = time.process_time()
+watch = sys.argv[2] == "watched" and audit.watch(
+    optimizer, loader, claim=claim, clip=1.0, model=model
+)
+trainings.train(model, optimizer, loader, loss, 20)
+if watch:
+    assert watch.verdict().steps == 20
+print(time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_watching_costs_little():
+    """A model of 203,530 parameters: at most 2.5 times the seconds, 1.5 times the memory."""
+    folder = str(Path(__file__).parent)
+    cost = {}
+    for how in ("plain", "watched"):
+        command = [sys.executable, "-c", COST, folder, how]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        cost[how] = [float(number) for number in done.stdout.split()]
+    (seconds, memory), (more_seconds, more_memory) = cost["plain"], cost["watched"]
+    assert more_seconds <= 2.5 * seconds
+    assert more_memory <= 1.5 * memory
 
 
 # -- gradients that are not a record's own ---------------------------------------------------------
