@@ -10,7 +10,9 @@ from scipy.stats import binom
 pytest.importorskip("opacus")
 
 import torch
-from opacus.grad_sample import register_grad_sampler
+from opacus.data_loader import DPDataLoader
+from opacus.grad_sample import GradSampleModule, register_grad_sampler
+from opacus.optimizers import DPOptimizer
 from opacus_trainings import (
     BUGS,
     CLIP,
@@ -24,6 +26,7 @@ from opacus_trainings import (
     watched,
 )
 from torch import nn
+from torch.utils.data import TensorDataset
 
 import tellapart as ta
 from tellapart import audit
@@ -45,7 +48,7 @@ def one_thread():
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_every_bug_is_refuted_in_one_training(bug):
-    verdict = watched(1, BUGS[bug], steps=40)
+    verdict = watched(1, BUGS[bug])
     assert verdict.refuted
     assert verdict.failed
     if bug in LEAKING:
@@ -161,6 +164,27 @@ def test_layers_that_mix_examples_are_found():
     verdict = watched(4, net=network(Mixed()), check=True, steps=4)
     assert verdict.refuting == (GRADIENTS,)
     assert "depends on the others in its batch" in str(verdict)
+
+
+def test_batch_norm_is_found():
+    """Opacus refuses it, unless it is told not to look."""
+    net = nn.Sequential(nn.Linear(30, 8), nn.BatchNorm1d(8, affine=False), nn.Linear(8, 1))
+    model = GradSampleModule(net, strict=False)
+    loader = DPDataLoader(TensorDataset(torch.randn(80, 30)), sample_rate=0.25)
+    optimizer = DPOptimizer(
+        torch.optim.SGD(model.parameters(), lr=0.1),
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+        expected_batch_size=20,
+    )
+    claim = ta.dp_sgd(1.0, sampling_rate=0.25, steps=4)
+    watch = audit.watch(optimizer, loader, claim=claim, clip=1.0, model=model)
+    for (batch,) in loader:
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+    assert GRADIENTS in watch.verdict().refuting
+    assert "too few" in str(watch.verdict())
 
 
 def test_wrong_gradients_of_a_layer_are_found():
