@@ -64,7 +64,7 @@ def test_a_right_training_is_not_refuted():
         "NOT REFUTED: DP-SGD with noise multiplier 1, sampling rate 0.25"
     )
     assert "does not mean that the claim is true" in str(verdict)
-    assert "not the one" in str(verdict) or "without" in str(verdict)
+    assert "trained on canaries" in str(verdict)
 
 
 def test_too_little_noise_is_refuted_by_both_parts():
