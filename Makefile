@@ -12,7 +12,7 @@ test test-all: export OMP_NUM_THREADS := 1
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
-.PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs picture \
+.PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs watched-bugs picture \
 	screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
@@ -87,6 +87,9 @@ zoo: $(STAMP)
 
 training-bugs: $(PEERS)
 	$(BIN)/python benchmarks/training_bugs.py --opacus 600 --page docs/training-bugs.md
+
+watched-bugs: $(PEERS)
+	$(BIN)/python benchmarks/watched_bugs.py --page docs/watched-bugs.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

@@ -1,12 +1,18 @@
 """Opacus under `audit.watch`: thirteen bugs refuted in one training each, right ones spared."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-import torch
 from scipy.stats import binom
 
 pytest.importorskip("opacus")
 
-from opacus.grad_sample import register_grad_sampler
+import torch
+from opacus.data_loader import DPDataLoader
+from opacus.grad_sample import GradSampleModule, register_grad_sampler
+from opacus.optimizers import DPOptimizer
 from opacus_trainings import (
     BUGS,
     CLIP,
@@ -20,6 +26,7 @@ from opacus_trainings import (
     watched,
 )
 from torch import nn
+from torch.utils.data import TensorDataset
 
 import tellapart as ta
 from tellapart import audit
@@ -41,7 +48,7 @@ def one_thread():
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_every_bug_is_refuted_in_one_training(bug):
-    verdict = watched(1, BUGS[bug], steps=40)
+    verdict = watched(1, BUGS[bug])
     assert verdict.refuted
     assert verdict.failed
     if bug in LEAKING:
@@ -92,6 +99,45 @@ def test_bugs_are_refuted_in_virtual_steps_too(mode):
     assert watched(3, less_noise(0.8), physical=16, mode=mode, steps=30).refuted
 
 
+COST = """
+import resource, sys, time, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+torch.set_num_threads(1)
+import opacus_trainings as trainings
+from tellapart import audit
+data = TensorDataset(torch.rand(400, 784), torch.randint(0, 10, (400,)))
+net = nn.Sequential(nn.Linear(784, 256), nn.Tanh(), nn.Linear(256, 10))
+model, optimizer, loader, loss = trainings.private(0, net=net, data=data)
+claim = trainings.ta.dp_sgd(1.0, sampling_rate=0.125, steps=20)
+begun = time.process_time()
+watch = sys.argv[2] == "watched" and audit.watch(
+    optimizer, loader, claim=claim, clip=1.0, model=model
+)
+trainings.train(model, optimizer, loader, loss, 20)
+if watch:
+    assert watch.verdict().steps == 20
+print(time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_watching_costs_little():
+    """A model of 203,530 parameters: at most 2.5 times the seconds, 1.5 times the memory."""
+    folder = str(Path(__file__).parent)
+    cost = {}
+    for how in ("plain", "watched"):
+        command = [sys.executable, "-c", COST, folder, how]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        cost[how] = [float(number) for number in done.stdout.split()]
+    (seconds, memory), (more_seconds, more_memory) = cost["plain"], cost["watched"]
+    assert more_seconds <= 2.5 * seconds
+    assert more_memory <= 1.5 * memory
+
+
 # -- gradients that are not a record's own ---------------------------------------------------------
 
 
@@ -118,6 +164,27 @@ def test_layers_that_mix_examples_are_found():
     verdict = watched(4, net=network(Mixed()), check=True, steps=4)
     assert verdict.refuting == (GRADIENTS,)
     assert "depends on the others in its batch" in str(verdict)
+
+
+def test_batch_norm_is_found():
+    """Opacus refuses it, unless it is told not to look."""
+    net = nn.Sequential(nn.Linear(30, 8), nn.BatchNorm1d(8, affine=False), nn.Linear(8, 1))
+    model = GradSampleModule(net, strict=False)
+    loader = DPDataLoader(TensorDataset(torch.randn(80, 30)), sample_rate=0.25)
+    optimizer = DPOptimizer(
+        torch.optim.SGD(model.parameters(), lr=0.1),
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+        expected_batch_size=20,
+    )
+    claim = ta.dp_sgd(1.0, sampling_rate=0.25, steps=4)
+    watch = audit.watch(optimizer, loader, claim=claim, clip=1.0, model=model)
+    for (batch,) in loader:
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+    assert GRADIENTS in watch.verdict().refuting
+    assert "too few" in str(watch.verdict())
 
 
 def test_wrong_gradients_of_a_layer_are_found():
@@ -198,6 +265,8 @@ def test_wrong_arguments_are_refused_by_name():
     model, optimizer, loader, _ = private(12)
     with pytest.raises(InvalidArgument, match="optimizer must be what Opacus"):
         audit.watch(torch.optim.SGD(model.parameters()), loader, claim=CLAIM, clip=CLIP)
+    with pytest.raises(InvalidArgument, match="model must be the module"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=lambda x: x)
     with pytest.raises(InvalidArgument, match="loader must draw batches"):
         audit.watch(optimizer, [1, 2], claim=CLAIM, clip=CLIP)
     with pytest.raises(InvalidArgument, match="claim must state the training"):

@@ -26,6 +26,7 @@ DIMENSIONS, KEPT_STEPS = 4_096, 2_000
 # A correlation in fewer dimensions than this is large by chance.
 _FEWEST = 16
 _AT_ONCE = 1 << 16
+_NO_NOISE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -134,17 +135,22 @@ def _noise(sums: TrainingSums) -> Iterator[Check]:
     by_layer = _two_sided_chi2(sums.squares, steps * sizes)
     worst = int(np.argmin(by_layer))
     ratio = math.sqrt(sums.squares[worst] / (steps * sizes[worst])) if steps else 1.0
-    words = f"{stated.names[worst]} has {short(ratio, 3)} times the noise stated"
+    words = f"{stated.names[worst]} has {_times(ratio)}"
     yield Check("noise of a layer", words, _any_of(by_layer[worst], len(sizes)))
 
     total, squares = float(sizes.sum()), np.array(sums.by_step)
     by_step = _two_sided_chi2(squares, np.full(steps, total))
     worst = int(np.argmin(by_step))
     ratio = math.sqrt(squares[worst] / total)
-    words = f"step {worst + 1} has {short(ratio, 3)} times the noise stated"
+    words = f"step {worst + 1} has {_times(ratio)}"
     yield Check("noise of a step", words, _any_of(by_step[worst], steps))
     yield _alike(sums)
     yield _size_shows(sums, squares, total)
+
+
+def _times(ratio: float) -> str:
+    # What is left where there is none is rounding.
+    return f"{short(ratio, 3)} times the noise stated" if ratio > _NO_NOISE else "no noise"
 
 
 def _two_sided_chi2(squares: Array, freedom: Array) -> Array:

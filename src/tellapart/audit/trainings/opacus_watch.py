@@ -58,10 +58,10 @@ def watch(
     >>> watching = watch(optimizer, loader, claim=ta.dp_sgd(1.0, 0.25, steps=4), clip=1.0)
     >>> for (batch,) in loader:
     ...     optimizer.zero_grad()
-    ...     model(batch).mean().backward()
+    ...     model(batch.requires_grad_()).mean().backward()
     ...     _ = optimizer.step()
-    >>> watching.verdict().refuting
-    ('noise of a layer', 'noise of a step')
+    >>> watching.verdict().refuting[0]
+    'noise of a layer'
 
     See Also
     --------
@@ -71,11 +71,6 @@ def watch(
     return OpacusWatch(
         optimizer, loader, model, claim, clip, canaries, confidence, conformance, seed
     )
-
-
-def released(optimizer: Any) -> list[Any]:
-    """What a step of Opacus gives away: its noisy gradients, layer by layer."""
-    return [layer.grad for layer in optimizer.params]
 
 
 class OpacusWatch:
@@ -95,6 +90,8 @@ class OpacusWatch:
     ) -> None:
         self._ghost = _is_ghost(optimizer)
         sampler = _batch_sampler(loader)
+        if model is not None and not hasattr(model, "register_forward_hook"):
+            _checks.refuse("model", "be the module that make_private returned", model)
         if "pre_step" in vars(optimizer):
             _checks.refuse(
                 "optimizer", "be watched once: call stop() on the other watch", optimizer

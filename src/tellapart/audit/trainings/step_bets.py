@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr
 
 from tellapart._checks import Array
 
@@ -158,14 +158,14 @@ class StepBets:
 
 def _mixed(bets: Sequence[_Bet], mu: float) -> Array:
     """The wealth of all bets together, each at every stake; their shares sum to 1."""
-    paths, weights = [], []
+    stakes = np.array(list(_STAKES))[:, None]
+    shares = np.log(list(_STAKES.values()))[:, None]
+    path = np.full(len(bets[0].gains), -np.inf)
     for bet in bets:
         ratio = (bet.price + bet.gains) / (bet.price + gdp_delta(mu, bet.price))
-        for stake, part in _STAKES.items():
-            factor = np.where(np.isnan(ratio), 1.0, 1 - stake + stake * ratio)
-            paths.append(np.cumsum(np.log(factor)))
-            weights.append(math.log(bet.weight * part))
-    path = logsumexp(np.array(paths) + np.array(weights)[:, None], axis=0)
+        ratio = np.where(np.isnan(ratio), 1.0, ratio)  # nothing to bet on
+        each = np.cumsum(np.log1p(stakes * (ratio - 1)), axis=1)
+        path = np.logaddexp(path, np.logaddexp.reduce(each + shares) + math.log(bet.weight))
     return np.asarray(path - _ROUNDING * len(path))
 
 

@@ -133,7 +133,10 @@ class WatchVerdict(Displayed):
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline: each part, then assumptions."""
-        lines = [f"Private or not: {self._by_bets()}", f"As stated or not: {self._by_checks()}"]
+        lines = [
+            f"Private or not: {self._by_bets()}".rstrip(),
+            f"As stated or not: {self._by_checks()}",
+        ]
         lines += [f"- {check.name}: {check.words} ({self._p(check)})" for check in self.failed]
         if not self.refuted:
             lines.append(NOT_REFUTED)

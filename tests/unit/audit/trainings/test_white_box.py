@@ -1,5 +1,7 @@
 """Watching a training with any framework: canaries, what is read, words and errors."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def test_a_right_training_is_not_refuted():
         "NOT REFUTED: DP-SGD with noise multiplier 1, sampling rate 0.25"
     )
     assert "does not mean that the claim is true" in str(verdict)
-    assert "not the one" in str(verdict) or "without" in str(verdict)
+    assert "trained on canaries" in str(verdict)
 
 
 def test_too_little_noise_is_refuted_by_both_parts():
@@ -149,3 +151,9 @@ def test_what_is_told_of_a_step_is_checked():
         watch.saw(np.zeros(15), np.zeros((2, 156)))
     with pytest.raises(InvalidArgument, match="batch must number records from 0 to 39"):
         watch.saw(np.zeros(156), np.zeros((1, 156)), [40])
+
+
+def test_without_opacus_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opacus", None)
+    with pytest.raises(Unsupported, match=r"pip install 'tellapart\[opacus\]'.*watch_updates"):
+        audit.watch(None, None, claim=CLAIM, clip=1.0)
