@@ -48,7 +48,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 
 # Beyond so many guesses the programme takes seconds, and gains little over the recursion.
-MOST_GUESSES = 600
+MOST_GUESSES = 500
 # How many b are tried over the whole range, and then among those that matter.
 _COARSE, _FINE = 10, 14
 # By how much the finer list may lower a chance.
@@ -61,7 +61,7 @@ _ROUNDING, _LEAST = 1e-9, 1e-13
 _GAIN = 3, 50
 # By how much the programme's μ usually exceeds the recursion's: near enough to it, the certificate
 # of one μ ends where that of any other would, but for squares of what is left.
-_FURTHER = 1.025
+FURTHER = 1.025
 
 Profile = Callable[[Array], Array]
 
@@ -288,7 +288,7 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     mu = recursion.mu_lower(guesses, level)
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
         return mu
-    claim = GaussianCurve(mu * _FURTHER)
+    claim = GaussianCurve(mu * FURTHER)
     found = certificate(guesses, claim.delta, _widest(claim, guesses.canaries))
     if found is None:
         return mu

@@ -33,6 +33,7 @@ from tellapart.audit.counts.one_run_guesses import (
     mu_refuted,
     p_value,
 )
+from tellapart.audit.counts.one_run_worst_case import FURTHER, MOST_GUESSES
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
 
@@ -180,7 +181,9 @@ def _gaussian(epsilon: float, delta: float) -> GaussianCurve:
 
 def _mu(guesses: Guesses, level: float) -> float:
     """In ε at the usual δ, so that it can be weighed against bounds on ε."""
-    return float(np.interp(mu_lower(guesses, level, parts=_PARTS), *_epsilons_of_mu()))
+    exact = FURTHER if guesses.made <= MOST_GUESSES else 1.0
+    mu = mu_lower(guesses, level, parts=_PARTS) * exact
+    return float(np.interp(mu, *_epsilons_of_mu()))
 
 
 @lru_cache(maxsize=1)
