@@ -51,7 +51,7 @@ _DELTA = 1e-5
 # Without a claim: Gaussian noise with μ = 1 and Laplace noise with ε = 2.
 _MU, _EPSILON = 1.0, 2.0
 # The share of the level that the smaller of two numbers of guesses may get.
-_SHARES = 0.5, 0.75, 0.9
+_SHARES = 0.5, 0.75
 _SMALLEST, _LARGEST = 1e-3, 60.0
 
 
