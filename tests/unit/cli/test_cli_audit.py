@@ -262,13 +262,15 @@ ONE = "audit canaries.npz --design one-run"
         ("--guesses-in 50 --guesses-out 30", audit.Guessing(50, 30)),
         ("--guesses-out 30", audit.Guessing(0, 30)),
         ("--method split --seed 2", audit.Split(delta=1e-5, seed=2)),
+        ("--method independent", audit.Independent()),
     ],
 )
 def test_one_run(parsed, run, options, method):
     found = parsed(f"{ONE} --epsilon 0.5 --delta 1e-5 --confidence 0.9 {options}", code=1)
-    evidence = audit.one_run(read("canaries.npz"), 0.9, method)
+    claim = ta.guarantee(0.5, 1e-5)
+    evidence = audit.one_run(read("canaries.npz"), 0.9, method, claim=claim)
     assert found["confidence"] == evidence.confidence
-    assert found["reasons"] == audit.judge(ta.guarantee(0.5, 1e-5), evidence).reasons()
+    assert found["reasons"] == audit.judge(claim, evidence).reasons()
     assert list(found["curves"]) == ["claim"]
 
 
@@ -336,7 +338,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
         (
             f"{ONE} --method band",
-            "--method must be split, or be left out, with --design one-run, got 'band'",
+            "--method must be split or independent, or be left out, with --design one-run, got 'band'",
         ),
         (
             f"{ONE} --method split --guesses-in 3",
