@@ -262,7 +262,6 @@ ONE = "audit canaries.npz --design one-run"
         ("--guesses-in 50 --guesses-out 30", audit.Guessing(50, 30)),
         ("--guesses-out 30", audit.Guessing(0, 30)),
         ("--method split --seed 2", audit.Split(delta=1e-5, seed=2)),
-        ("--method independent", audit.Independent()),
     ],
 )
 def test_one_run(parsed, run, options, method):
@@ -272,6 +271,15 @@ def test_one_run(parsed, run, options, method):
     assert found["confidence"] == evidence.confidence
     assert found["reasons"] == audit.judge(claim, evidence).reasons()
     assert list(found["curves"]) == ["claim"]
+
+
+def test_independent_canaries_refute_the_stated_mechanism_and_say_so(parsed):
+    found = parsed(f"{ONE} --mechanism gaussian --sigma 4 --method independent", code=1)
+    claim = ta.Gaussian(sigma=4)
+    evidence = audit.one_run(read("canaries.npz"), method=audit.Independent())
+    assert audit.judge(claim, evidence).refuted
+    assert audit.Independent.about in found["reasons"]
+    assert audit.Independent.assumption in found["assumptions"]
 
 
 def test_one_run_says_what_it_rests_on(run):
@@ -338,7 +346,8 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
         (
             f"{ONE} --method band",
-            "--method must be split or independent, or be left out, with --design one-run, got 'band'",
+            "--method must be split or independent, or be left out, with --design one-run, "
+            "got 'band'",
         ),
         (
             f"{ONE} --method split --guesses-in 3",
