@@ -111,6 +111,9 @@ class Credible:
 class Guessing:
     """In one run, guess "in" of so many canaries and "out" of so many, fixed beforehand.
 
+    Of several, each gets its ``share`` of the level: one_run(scores, method=[Guessing(60, 60, 0.8),
+    Guessing(300, 300, 0.2)]).
+
     >>> from tellapart import audit
     >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
     >>> evidence = audit.one_run(scores, method=audit.Guessing(guesses_in=20))
@@ -120,6 +123,7 @@ class Guessing:
 
     guesses_in: int
     guesses_out: int = 0
+    share: float = 1.0
     name: ClassVar[str] = "numbers of guesses fixed beforehand"
 
     def __post_init__(self) -> None:
@@ -127,6 +131,10 @@ class Guessing:
             object.__setattr__(self, field, _checks.whole(0, **{field: getattr(self, field)}))
         if self.guesses_in + self.guesses_out == 0:
             _checks.refuse("guesses_in + guesses_out", "be at least 1", 0)
+        share = _checks.probability(share=self.share)
+        if share == 0:
+            _checks.refuse("share", "be above 0: without a level nothing is tested", share)
+        object.__setattr__(self, "share", share)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -126,7 +127,7 @@ class GuessEvidence(Evidence):
 def one_run(
     scores: Scores,
     confidence: float = 0.95,
-    method: Guessing | Split | Independent | None = None,
+    method: Guessing | Sequence[Guessing] | Split | Independent | None = None,
     *,
     claim: Subject | None = None,
 ) -> GuessEvidence | RankEvidence:
@@ -159,14 +160,26 @@ def one_run(
         plan, name = GuessPlan(curve), _BY_COUNT if curve is None else _BY_CLAIM
         evidence = _fixed_evidence(ranking, plan.numbers(ranking.canaries, level), level, name)
         return replace(evidence, plan=plan)
-    if isinstance(method, Guessing):
-        planned = (PlannedGuesses(method.guesses_in, method.guesses_out, level),)
-        return _fixed_evidence(ranking, planned, level, Guessing.name)
+    if isinstance(method, Guessing | Sequence):
+        several = (method,) if isinstance(method, Guessing) else tuple(method)
+        return _fixed_evidence(ranking, _shared(several, level), level, Guessing.name)
     _checks.instance(Split, "audit.Guessing(...), Independent() or Split(...)", method=method)
     guessed = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
     ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
     return GuessEvidence((guessed,), ledger, what)
+
+
+def _shared(several: tuple[Guessing, ...], level: float) -> tuple[PlannedGuesses, ...]:
+    """The user's own numbers of guesses, with the shares of the level that they name."""
+    for each in several:
+        _checks.instance(Guessing, "audit.Guessing(...)", method=each)
+    total = sum(each.share for each in several)
+    if not 0 < total <= 1 + 1e-12:
+        _checks.refuse("the shares of the guesses", "add up to at most 1, and be of some", total)
+    return tuple(
+        PlannedGuesses(each.guesses_in, each.guesses_out, level * each.share) for each in several
+    )
 
 
 def _fixed_evidence(

@@ -184,3 +184,23 @@ def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
     assert any("independent of each other" in said for said in evidence.assumptions)
     with pytest.raises(ta.InvalidArgument, match="fair coin"):
         audit.one_run(audit.Scores(np.arange(90.0), np.arange(10.0)), method=audit.Independent())
+
+
+def test_the_level_is_divided_as_the_user_says():
+    scores = audit.Scores(*_sides(4.0))
+    shares = [audit.Guessing(60, 60, share=0.8), audit.Guessing(200, 200, share=0.2)]
+    evidence = audit.one_run(scores, 0.9, shares)
+    assert [one.level for one in evidence.tries] == pytest.approx([0.08, 0.02])
+    assert [entry.spent for entry in evidence.ledger.entries] == pytest.approx([0.08, 0.02])
+    parts = {
+        "few": audit.one_run(scores, 0.92, audit.Guessing(60, 60)),
+        "many": audit.one_run(scores, 0.98, audit.Guessing(200, 200)),
+    }
+    together = audit.together(parts).epsilon_lower(1e-3).value
+    assert evidence.epsilon_lower(1e-3).value == pytest.approx(together)
+    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+        audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70)])
+    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+        audit.one_run(scores, 0.9, [])
+    with pytest.raises(ta.InvalidArgument, match="share must be above 0"):
+        audit.Guessing(60, share=0.0)

@@ -266,10 +266,20 @@ ONE = "audit canaries.npz --design one-run"
 )
 def test_one_run(parsed, run, options, method):
     found = parsed(f"{ONE} --epsilon 0.5 --delta 1e-5 --confidence 0.9 {options}", code=1)
-    evidence = audit.one_run(read("canaries.npz"), 0.9, method)
+    claim = ta.guarantee(0.5, 1e-5)
+    evidence = audit.one_run(read("canaries.npz"), 0.9, method, claim=claim)
     assert found["confidence"] == evidence.confidence
-    assert found["reasons"] == audit.judge(ta.guarantee(0.5, 1e-5), evidence).reasons()
+    assert found["reasons"] == audit.judge(claim, evidence).reasons()
     assert list(found["curves"]) == ["claim"]
+
+
+def test_independent_canaries_refute_the_stated_mechanism_and_say_so(parsed):
+    found = parsed(f"{ONE} --mechanism gaussian --sigma 4 --method independent", code=1)
+    claim = ta.Gaussian(sigma=4)
+    evidence = audit.one_run(read("canaries.npz"), method=audit.Independent())
+    assert audit.judge(claim, evidence).refuted
+    assert audit.Independent.about in found["reasons"]
+    assert audit.Independent.assumption in found["assumptions"]
 
 
 def test_one_run_says_what_it_rests_on(run):
@@ -336,7 +346,8 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
         (
             f"{ONE} --method band",
-            "--method must be split, or be left out, with --design one-run, got 'band'",
+            "--method must be split or independent, or be left out, with --design one-run, "
+            "got 'band'",
         ),
         (
             f"{ONE} --method split --guesses-in 3",

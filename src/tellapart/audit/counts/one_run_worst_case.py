@@ -32,6 +32,7 @@ R, L ≥ 0 (which is checked on the rays, where φ bends), then by weak duality
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -48,7 +49,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 
 # Beyond so many guesses the programme takes seconds, and gains little over the recursion.
-MOST_GUESSES = 600
+MOST_GUESSES = 500
 # How many b are tried over the whole range, and then among those that matter.
 _COARSE, _FINE = 10, 14
 # By how much the finer list may lower a chance.
@@ -57,11 +58,12 @@ _REFINED = 1.25
 _NEGLIGIBLE = 1e-2
 # Above what sums of a few thousand terms, and a claimed curve's δ, are off by.
 _ROUNDING, _LEAST = 1e-9, 1e-13
+_ULPS = 32 * 2.0**-53
 # The programme refutes a few right guesses earlier than the recursion: not worth asking before.
 _GAIN = 3, 50
 # By how much the programme's μ usually exceeds the recursion's: near enough to it, the certificate
 # of one μ ends where that of any other would, but for squares of what is left.
-_FURTHER = 1.025
+FURTHER = 1.025
 
 Profile = Callable[[Array], Array]
 
@@ -102,13 +104,13 @@ def certificate(
 
 
 def _solved(guesses: Guesses, log_ratios: Array, profile: Profile) -> Certificate | None:
-    from scipy.optimize import linprog  # loaded late: it takes as long as an audit
-
+    # Loaded late: it takes as long as an audit.
+    optimize: Any = importlib.import_module("scipy.optimize")
     deadline.check()
     rays = _Rays(guesses, log_ratios)
     limits = np.maximum(np.asarray(profile(log_ratios)), 0.0) * guesses.canaries
     scale = np.maximum(limits, _NEGLIGIBLE)  # rows of like size keep the solver's tolerances sharp
-    solved: Any = linprog(
+    solved = optimize.linprog(
         -rays.objective().ravel(),
         A_ub=rays.charged(scale),
         b_ub=limits / scale,
@@ -150,8 +152,6 @@ class _Rays:
 
         A row is multiplied by k, which keeps its numbers near one.
         """
-        from scipy.sparse import csc_array
-
         rays, r = self.right.size, self.r
         columns = np.arange(r * rays).reshape(r, rays)
         above, below = self.v[:-1, None], self.v[1:, None]
@@ -165,12 +165,10 @@ class _Rays:
         rows, places, values = (
             np.concatenate([np.ravel(part) for part in kind]) for kind in zip(*parts, strict=True)
         )
-        return csc_array((values, (rows, places)), shape=(r, r * rays))
+        return _sparse((values, (rows, places)), shape=(r, r * rays))
 
     def charged(self, scale: Array) -> Any:
-        from scipy.sparse import csc_array
-
-        return csc_array(np.tile(self.charge / scale[:, None], self.r))
+        return _sparse(np.tile(self.charge / scale[:, None], self.r))
 
     def certified(self, weights: Array, potentials: Array) -> Certificate:
         """(2) of the module, with supports that are lowered until they hold on every ray."""
@@ -180,13 +178,20 @@ class _Rays:
         carried = np.append(0.0, potentials[:-1])
         beta = carried * self.v / (self.r - self.v)
         beta[0] = (float(self.c == 0) - total) / self.r
-        over = np.max(
-            alpha[:, None] * self.right + beta[:, None] * self.wrong - lam @ self.charge, axis=1
-        )
-        slack = np.maximum(over, 0.0) + _LEAST
+        cost = lam @ self.charge
+        over = np.max(alpha[:, None] * self.right + beta[:, None] * self.wrong - cost, axis=1)
+        # Lowered by what sums may be off by, too, here and in the sums of gains.
+        size = np.abs(alpha) + np.abs(beta) + np.max(cost)
+        slack = np.maximum(over, 0.0) + _ULPS * size
         gain = (k >= self.c) - np.append(0.0, (alpha - slack) * (self.v + 1))
         gain = gain - np.append((beta - slack) * (self.r - self.v), 0.0)
-        return Certificate(self.log_ratios, lam * self.m, float(np.max(gain)) + _LEAST)
+        lost = _ULPS * self.r * float(np.max(size))
+        return Certificate(self.log_ratios, lam * self.m, float(np.max(gain)) + lost)
+
+
+def _sparse(*given: Any, **more: Any) -> Any:
+    sparse: Any = importlib.import_module("scipy.sparse")
+    return sparse.csc_array(*given, **more)
 
 
 @dataclass(frozen=True)
@@ -288,7 +293,7 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     mu = recursion.mu_lower(guesses, level)
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
         return mu
-    claim = GaussianCurve(mu * _FURTHER)
+    claim = GaussianCurve(mu * FURTHER)
     found = certificate(guesses, claim.delta, _widest(claim, guesses.canaries))
     if found is None:
         return mu
