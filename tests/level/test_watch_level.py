@@ -56,7 +56,7 @@ def alarms(design, canaries, runs):
         readings = design(rng, coins)
         groups = np.tile(np.arange(canaries) % 3, (STEPS, 1))
         previous = np.vstack([np.zeros(canaries), (readings - coins)[:-1]])
-        bets = StepBets(readings, previous, coins, groups, 1.0)
+        bets = StepBets(readings, previous, coins, groups, 1.0, (0, 1, 2))
         refuted += bets.log_wealth(1.0) >= -np.log(LEVEL)
     return refuted
 

@@ -200,6 +200,19 @@ def test_ghost_clipping_to_another_norm_is_found():
     assert watch.verdict().refuting == (GRADIENTS,)
 
 
+class Noisy(nn.Module):
+    """Draws in its forward pass, as functional dropout does, and is no layer of dropout."""
+
+    def forward(self, x):
+        return nn.functional.dropout(x, 0.2)
+
+
+def test_a_model_that_draws_anew_is_not_taken_for_one_that_mixes_examples():
+    verdict = watched(4, net=network(Noisy()), check=True, steps=4)
+    assert not verdict.refuted
+    assert "not checked: the model draws anew" in str(verdict)
+
+
 def test_what_could_not_be_checked_is_said():
     verdict = watched(4, net=network(nn.Dropout(0.2)), check=True, steps=4)
     assert not verdict.refuted

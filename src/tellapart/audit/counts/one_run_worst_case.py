@@ -39,6 +39,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from tellapart import deadline
 from tellapart._checks import Array
@@ -56,6 +57,9 @@ _COARSE, _FINE = 10, 14
 _REFINED = 1.25
 # From here on δ·m counts for nothing.
 _NEGLIGIBLE = 1e-2
+# No ln b beyond it: rays so near the end would fall together with it, and leaks be charged for b
+# that they do not exceed. What is lost is a mass of e^−30.
+_STEEPEST = 30.0
 # Above what sums of a few thousand terms, and a claimed curve's δ, are off by.
 _ROUNDING, _LEAST = 1e-9, 1e-13
 _ULPS = 32 * 2.0**-53
@@ -79,7 +83,8 @@ class Certificate:
     def p_value(self, profile: Profile) -> float:
         """How likely so many right guesses are for a mechanism with this δ(ε), at most."""
         delta = np.asarray(profile(self.log_ratios)) * (1 + _ROUNDING) + _LEAST
-        return min(1.0, max(0.0, self.base + float(self.weights @ delta)) * (1 + _ROUNDING))
+        chance = max(self.base + float(self.weights @ delta), 0.0) * (1 + _ROUNDING)
+        return chance if chance < 1 else 1.0  # and where it is no number
 
 
 def certificate(
@@ -130,9 +135,9 @@ class _Rays:
     def __init__(self, guesses: Guesses, log_ratios: Array) -> None:
         self.m, self.r, self.c = guesses.canaries, guesses.made, guesses.right
         self.log_ratios, b = log_ratios, np.exp(log_ratios)
-        right = np.concatenate([[0.0], 1 / (1 + b[::-1]), b / (1 + b), [1.0]])
-        self.right = np.unique(right)
-        self.wrong = 1 - self.right
+        # ln R/L where (1) bends; the smaller of R and L keeps its digits, as 1 − R would not.
+        bends = np.unique(np.concatenate([-log_ratios, log_ratios, [-np.inf, np.inf]]))
+        self.right, self.wrong = expit(bends), expit(-bends)
         self.charge = np.maximum(self.right - b[:, None] * self.wrong, 0) + np.maximum(
             self.wrong - b[:, None] * self.right, 0
         )
@@ -182,7 +187,7 @@ class _Rays:
         over = np.max(alpha[:, None] * self.right + beta[:, None] * self.wrong - cost, axis=1)
         # Lowered by what sums may be off by, too, here and in the sums of gains.
         size = np.abs(alpha) + np.abs(beta) + np.max(cost)
-        slack = np.maximum(over, 0.0) + _ULPS * size
+        slack = np.maximum(over, 0.0) + _ULPS * size + _LEAST * (1 + lam.sum())
         gain = (k >= self.c) - np.append(0.0, (alpha - slack) * (self.v + 1))
         gain = gain - np.append((beta - slack) * (self.r - self.v), 0.0)
         lost = _ULPS * self.r * float(np.max(size))
@@ -271,7 +276,7 @@ def _widest(claim: TradeoffCurve, canaries: int) -> float:
     least = float(claim.delta(np.inf))
     far = float(claim.epsilon(min(least + _NEGLIGIBLE / canaries, 1.0)))
     most = float(claim.epsilon(least))
-    return most if most <= 1.05 * far else far
+    return min(most if most <= 1.05 * far else far, _STEEPEST)
 
 
 @lru_cache(maxsize=32)

@@ -14,6 +14,8 @@ from typing import Any
 
 # Steps 1, 2, 4, 8, ... are looked at, so many of them, and so many records of each.
 _STEPS, _RECORDS = 6, 4
+# How often a record is asked again: drop-out of few weights may draw the same twice.
+_AGAIN = 4
 # Kernels for one record and for many may round differently.
 _TOLERANCE = 1e-3
 
@@ -103,6 +105,9 @@ class GradientCheck:
         for record in range(many if ghost else min(many, _RECORDS)):
             output, alone = self._alone(record, slope[record] * scale)
             if _far(output, self._output[record], 1e-6):
+                if self._draws_anew(record, slope[record], output):
+                    self._remark("the model draws anew for each call")
+                    return ""
                 return "the output for a record depends on the others in its batch"
             norm = _norm(alone)
             if not ghost:
@@ -117,6 +122,10 @@ class GradientCheck:
             if not away <= _TOLERANCE * max(_norm(totals), clip):
                 return "the sum of a batch is not that of its records' clipped gradients"
         return ""
+
+    def _draws_anew(self, record: int, slope: Any, output: Any) -> bool:
+        """Whether the same record has other outputs when it is asked again, by itself."""
+        return any(_far(self._alone(record, slope)[0], output, 1e-6) for _ in range(_AGAIN))
 
     def _alone(self, record: int, slope: Any) -> tuple[Any, list[Any]]:
         """Output and gradient of one record: of two copies, as batch norm takes no single one."""

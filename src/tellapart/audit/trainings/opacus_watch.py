@@ -131,7 +131,10 @@ class OpacusWatch:
             self.updates.remarks.append(_GHOST + more)
 
     def verdict(self) -> WatchVerdict:
-        """What the steps so far show; it may be asked for at any time, and again."""
+        """What the steps so far show: the bets whenever and however often one asks.
+
+        The tests of conformance hold at their level for one verdict, at a time they do not decide.
+        """
         if self._check is not None:
             missing = [said for said in self._check.remarks if said not in self.updates.remarks]
             self.updates.remarks.extend(missing)

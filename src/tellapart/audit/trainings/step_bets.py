@@ -75,7 +75,8 @@ class StepBets:
 
     ``readings`` has a row for each step and a column for each canary: what was released along it,
     in clipping norms. ``previous`` is the noise of the step before along the same canary, ``coins``
-    say which were in, ``groups`` which part of the model they look at.
+    say which were in, ``groups`` which part of the model they look at. ``labels`` are all the
+    groups that there can be: stakes divided among those drawn so far would change with the draws.
     """
 
     readings: Array
@@ -83,6 +84,7 @@ class StepBets:
     coins: NDArray[np.bool_]
     groups: NDArray[np.intp]
     noise: float  # as claimed, in clipping norms: where events start from
+    labels: tuple[int, ...]
 
     @cached_property
     def _bets(self) -> tuple[_Bet, ...]:
@@ -90,7 +92,7 @@ class StepBets:
 
     def _every_bet(self) -> Iterator[_Bet]:
         everywhere = np.ones_like(self.coins)
-        labels = np.unique(self.groups)
+        labels = self.labels
         places = [(_ALL if len(labels) > 1 else 1.0, everywhere)]
         if len(labels) > 1:
             places += [(_GROUPS / len(labels), self.groups == label) for label in labels]

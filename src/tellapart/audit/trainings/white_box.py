@@ -31,6 +31,8 @@ from tellapart.mechanisms.subject import Subject
 LONG, EVERYWHERE = 10.0, 5
 # Bets are placed on at most so many blocks of layers, beside those on all of the model.
 _BLOCKS = 16
+# Coins come from a stream of their own: the training may well draw from default_rng(seed).
+_COINS = 0x636F696E
 _IN_ONE, _IN_ALL = "in one coordinate", "in every layer"
 
 
@@ -200,11 +202,16 @@ class UpdateWatch:
             self.sums.facts.append(fact(name, words))
 
     def verdict(self) -> WatchVerdict:
-        """What the steps so far show; it may be asked for at any time, and again."""
+        """What the steps so far show: the bets whenever and however often one asks.
+
+        The tests of conformance hold at their level for one verdict, at a time they do not decide.
+        """
         if not self._seen:
             raise Unsupported("no step was watched yet: train first, then ask for the verdict")
         reading, before, coins, groups = (np.array(rows) for rows in zip(*self._seen, strict=True))
-        bets = StepBets(reading, before, coins, groups, self.stated.noise)
+        # Every part of the model that canaries may be in, so that stakes do not follow the draws.
+        labels = tuple(range(-1 if self._shared.any() else 0, int(self._block[-1]) + 1))
+        bets = StepBets(reading, before, coins, groups, self.stated.noise, labels)
         return WatchVerdict(
             self.stated,
             bets,
@@ -276,7 +283,7 @@ def watch_updates(
         _checks.whole(1, 10**4, canaries=canaries),
         sure,
         strict,
-        run.generator((_checks.whole(0, 2**62, seed=seed),)),
+        run.generator((_checks.whole(0, 2**62, seed=seed), _COINS)),
     )
 
 

@@ -14,6 +14,7 @@ from scipy.stats import norm
 import tellapart as ta
 from tellapart.audit.counts import one_run_guesses
 from tellapart.audit.counts.one_run_guesses import Guesses, mu_lower, refutes_curve
+from tellapart.audit.counts.one_run_worst_case import Certificate, CurveTest
 
 counts = st.integers(1, 300).flatmap(
     lambda m: st.integers(1, m).flatmap(
@@ -162,3 +163,35 @@ def test_a_tabulated_claim_is_never_above_the_claim(epsilon, delta):
     # In the last intervals, where no chord lies ahead, as well as everywhere.
     for tpr in [*np.geomspace(least, most, 997), *np.linspace(*last[[0, 2]], 50)]:
         assert fpr_at(float(tpr)) <= claim.fpr(float(tpr))
+
+
+def test_a_weaker_claim_is_never_refuted_earlier_however_far_its_leaks_go():
+    # One record in a hundred is told outright, or nearly so: ln b of 8, 68, 240 and 627 matter.
+    before = [0.0] * 6
+    for noise in (0.3, 0.1, 0.05, 0.03):
+        test = CurveTest(ta.Gaussian(noise).sampled(0.01).curve(), 100, 40, 0.05)
+        chances = [test.p_value(right) for right in range(26, 32)]
+        assert all(now >= then - 1e-6 for now, then in zip(chances, before, strict=True))
+        before = chances
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        ta.guarantee(mu=40),  # b would not fit into a number
+        ta.guarantee(mu=math.inf),
+        ta.guarantee(0, 1),
+        ta.Gaussian(0.3).sampled(0.5).repeated(200).curve(),
+        ta.Laplace.with_epsilon(800).curve(),
+    ],
+)
+def test_claims_of_almost_nothing_are_not_refuted_by_any_guesses(claim):
+    test = CurveTest(claim, 100, 40, 0.05)
+    assert test.p_value(40) > 0.99
+    assert test.least_refuting == 41
+
+
+def test_a_chance_that_is_no_number_is_one():
+    nothing = Certificate(np.array([0.0, 1.0]), np.array([0.1, 0.1]), 0.01)
+    assert nothing.p_value(lambda ratios: ratios * math.nan) == 1
+    assert nothing.p_value(lambda ratios: ratios * 0) < 0.011

@@ -1,6 +1,7 @@
 """Bets on the steps of a training: their expectation, exactly; nested in μ; as strong as stated."""
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def bets(readings, coins, previous=None, groups=None):
     readings = np.asarray(readings, dtype=float)
     groups = np.zeros(readings.shape, dtype=int) if groups is None else groups
     previous = np.zeros(readings.shape) if previous is None else previous
-    return StepBets(readings, previous, np.asarray(coins, dtype=bool), groups, 1.0)
+    labels = tuple(np.unique(groups).tolist())
+    return StepBets(readings, previous, np.asarray(coins, dtype=bool), groups, 1.0, labels)
 
 
 def simulated(steps, noise, seed, canaries=45):
@@ -98,8 +100,12 @@ def test_noise_that_comes_back_is_found():
 def test_later_steps_do_not_change_earlier_wealth():
     """Events follow the past alone."""
     whole = simulated(40, 0.7, seed=2)
-    part = StepBets(
-        whole.readings[:25], whole.previous[:25], whole.coins[:25], whole.groups[:25], 1.0
+    part = replace(
+        whole,
+        readings=whole.readings[:25],
+        previous=whole.previous[:25],
+        coins=whole.coins[:25],
+        groups=whole.groups[:25],
     )
     assert whole.log_path(1.0)[:25] == pytest.approx(part.log_path(1.0), abs=1e-9)
 
@@ -109,7 +115,7 @@ def test_the_coins_of_a_step_do_not_change_its_events():
     whole = simulated(10, 1.0, seed=4)
     turned = whole.coins.copy()
     turned[-1] = ~turned[-1]
-    other = StepBets(whole.readings, whole.previous, turned, whole.groups, 1.0)
+    other = replace(whole, coins=turned)
     for one, two in zip(whole._bets, other._bets, strict=True):
         if one.price == 1.0:
             assert one.gains[-1] == pytest.approx(-two.gains[-1])

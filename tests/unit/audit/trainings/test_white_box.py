@@ -157,3 +157,23 @@ def test_without_opacus_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "opacus", None)
     with pytest.raises(Unsupported, match=r"pip install 'tellapart\[opacus\]'.*watch_updates"):
         audit.watch(None, None, claim=CLAIM, clip=1.0)
+
+
+def test_coins_are_no_numbers_that_a_training_with_the_same_seed_draws():
+    watch = audit.watch_updates([300], claim=ta.dp_sgd(1.0, 0.5, 4), clip=1.0, records=20, seed=7)
+    own, other = watch.rng.random(100), np.random.default_rng(7).random(10_000)
+    assert not np.isin(own, other).any()
+
+
+def test_wealth_so_far_is_the_same_when_asked_again_later():
+    """Of many layers only some have canaries in a step: stakes must not follow which."""
+    rng = np.random.default_rng(3)
+    claim = ta.dp_sgd(1.0, 0.5, 12)
+    watch = audit.watch_updates([20] * 40, claim=claim, clip=1.0, records=20, canaries=4)
+    paths = []
+    for _ in range(12):
+        update = watch.canaries().sum(axis=0) / 10 + rng.normal(0, 1.0, 800)
+        watch.saw(update, np.zeros((0, 800)), [])
+        paths.append(watch.verdict().bets.log_path(1.0))
+    for path in paths:
+        assert path == pytest.approx(paths[-1][: len(path)], abs=1e-9)
