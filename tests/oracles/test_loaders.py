@@ -131,6 +131,8 @@ def test_draws_with_replacement():
     """Against an attack with all other records on the other side, 7.612."""
     step = ta.Gaussian(1.0, neighbours=ta.Neighbours.ZERO_OUT)
     assert WithReplacement(step, 10, 100).epsilon(1e-5) == pytest.approx(8.161, abs=1e-3)
+    attack = WithReplacement(step, 10, 100).bracket(1e-5).upper
+    assert attack.epsilon(1e-5) == pytest.approx(7.612, abs=1e-3)
 
 
 @pytest.mark.parametrize("record", POISSON, ids=_names(POISSON))

@@ -57,7 +57,6 @@ class ShuffledEpoch(Enclosed):
     last: float = 0.0
     used: float = 1.0
     neighbours: Neighbours = field(init=False)
-    closes = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Gaussian):
@@ -83,6 +82,10 @@ class ShuffledEpoch(Enclosed):
         last = f", last={self.last!r}" if self.last else ""
         used = f", used={self.used!r}" if self.used < 1 else ""
         return f"{self.base!r}.shuffled_batches(steps={self.times!r}{last}{used})"
+
+    @property
+    def closes(self) -> bool:
+        return False
 
     @property
     def _shift(self) -> float:
