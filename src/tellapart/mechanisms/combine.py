@@ -146,6 +146,10 @@ class Enclosed(EpsilonAtDelta):
     def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
         """The curve of h0 = record absent on this side of the truth."""
 
+    def stand_ins(self) -> tuple[Step, ...]:
+        """Steps that leak no less in its place: itself, once, where none compose better."""
+        return ((self, 1),)
+
 
 def _innermost(step: Mechanism) -> Mechanism:
     """What is sampled, beneath samples of samples."""
@@ -199,13 +203,16 @@ def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[
 
     Steps known from below make a composition known from below.
     """
+    attacks = asked is not None and asked[1] is Bound.UPPER
     losses, side = [], Bound.EXACT
     for step, count in steps:
-        loss, known = _privacy_loss(step, asked)
-        if known is Bound.UPPER and not (asked and asked[1] is Bound.UPPER):
-            raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
-        side = known if known is Bound.LOWER else side
-        losses.append((loss, count))
+        parts = step.stand_ins() if isinstance(step, Enclosed) and not attacks else ((step, 1),)
+        for part, times in parts:
+            loss, known = _privacy_loss(part, asked)
+            if known is Bound.UPPER and not attacks:
+                raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+            side = Bound.LOWER if known is Bound.LOWER or part is not step else side
+            losses.append((loss, count * times))
     return tuple(losses), side
 
 
