@@ -97,6 +97,21 @@ def test_no_simulated_attack_beats_the_promise(sigma, steps):
         assert promise.delta(epsilon) >= mean - 5 * error
 
 
+TRAININGS = [(1, 100, 1), (1, 100, 10), (2, 100, 50), (0.7, 1000, 1), (1, 10_000, 1), (0.5, 500, 5)]
+NARROW = [(1e-3, *training) for training in TRAININGS]
+NARROWER = [pytest.param(1e-4, *each, marks=pytest.mark.slow) for each in TRAININGS]
+
+
+@pytest.mark.parametrize(("gap", "sigma", "steps", "epochs"), [*NARROW, *NARROWER])
+def test_brackets_are_as_narrow_as_asked_of_small_epsilons_too(gap, sigma, steps, epochs):
+    """Relative to max(0.1, ε), where the gap of a bracket is told relative to max(1, ε)."""
+    training = ta.Gaussian(sigma).allocated(steps).repeated(epochs)
+    rough = training.curve().epsilon(1e-5)
+    lower, upper = training.bracket(1e-5, 0.98 * gap * max(0.1, rough) / max(1, rough))
+    least, most = upper.epsilon(1e-5), lower.epsilon(1e-5)
+    assert 0 < most - least <= gap * max(0.1, least)
+
+
 @settings(max_examples=10, deadline=None)
 @given(sigma=sigmas, steps=st.integers(2, 40), cut=st.integers(1, 39))
 def test_an_epoch_that_is_cut_short_leaks_no_more_than_a_whole_one(sigma, steps, cut):
@@ -120,6 +135,21 @@ def test_epochs_compose_with_anything():
     # Beside a step that is known by a promise alone nobody can say what is leaked.
     promised = epoch.then(ta.Promise(0.5, 1e-7)).bracket(1e-5, gap=2e-3)
     assert promised.upper.epsilon(1e-5) == 0 < promised.lower.epsilon(1e-5)
+
+
+@pytest.mark.parametrize("cut", [3, 7])
+def test_an_epoch_that_is_cut_short_is_that_of_a_simulation(cut):
+    """The ratio is 1 − ρ + ρ·S, S that of the steps that are left and ρ their share."""
+    x = np.random.default_rng(5).standard_normal((200_000, cut))
+    ratio = 1 - cut / 10 + np.exp(x - 0.5).sum(axis=1) / 10
+    training = ta.dp_sgd(1.0, 0.1, cut, scheme=ta.Sampling.RANDOM_ALLOCATION)
+    for order in ORDERS:
+        c = math.exp(0.2)
+        terms = np.maximum(ratio - c if order is ta.Order.PRESENT else 1 - c * ratio, 0.0)
+        mean, error = terms.mean(), terms.std() / math.sqrt(terms.size)
+        attack, promise = _sides(training, 1e-3, order)
+        assert mean - 5 * error <= promise.delta(0.2)
+        assert attack.delta(0.2) <= mean + 5 * error
 
 
 # -- several participations ------------------------------------------------------------------

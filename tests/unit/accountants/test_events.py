@@ -284,7 +284,8 @@ def test_a_discrete_gaussian_of_unknown_dimension_is_refused():
             dp.SelfComposedDpEvent(dp.RandomizedResponseDpEvent(0.5, 2), 2),
             None,
             "RandomizedResponseDpEvent at event.event cannot be read: "
-            "neighboring_relation must be `REPLACE_ONE` or `REPLACE_SPECIAL`, as each person answers",
+            "neighboring_relation must be `REPLACE_ONE` or `REPLACE_SPECIAL`, as each person "
+            "answers",
         ),
         (
             dp.PoissonSampledDpEvent(0.5, dp.RandomizedResponseDpEvent(0.5, 2)),
@@ -303,7 +304,8 @@ def test_a_discrete_gaussian_of_unknown_dimension_is_refused():
             dp.SingleEpochTreeAggregationDpEvent(1.0, 5),
             ADD_REMOVE,
             "SingleEpochTreeAggregationDpEvent at event cannot be read: "
-            "neighboring_relation must be `REPLACE_SPECIAL`, with all records, as each keeps its step",
+            "neighboring_relation must be `REPLACE_SPECIAL`, with all records, as each keeps its "
+            "step",
         ),
         (
             dp_event.MixtureOfGaussiansDpEvent(1.0, [0, 1], [0.5, 0.5]),

@@ -27,8 +27,10 @@ def test_noise_for_a_budget():
 
 
 def test_an_epoch_is_a_whole_number_of_steps():
-    with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch"):
+    with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch") as told:
         ta.dp_sgd(1.0, 0.03, 1_000, scheme=SCHEME)
+    assert str(told.value).endswith("33 steps an epoch have a rate of 0.030303030303030304")
+    assert ta.dp_sgd(1.0, 0.030303030303030304, 33, scheme=SCHEME).base.times == 33
     with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch"):
         ta.dp_sgd(1.0, 0.0, 1_000, scheme=SCHEME)
 

@@ -84,7 +84,9 @@ class Allocated(Enclosed):
     def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
         """One epoch on this side of the truth, h0 = absent."""
         shift = self.base.sensitivity / self.base.sigma
-        if self.participations == self.times or shift == 0:
+        if shift == 0:
+            return self.base._present_test()
+        if self.participations == self.times:
             return GaussianCurve(shift * math.sqrt(self.times))
         if self.participations > 1 and side is Bound.LOWER:
             blocks = compose(epoch.repeated(count) for epoch, count in self.stand_ins())
