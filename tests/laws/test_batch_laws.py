@@ -258,6 +258,16 @@ def test_a_cap_is_refused_below_the_expected_batch_and_without_the_data_size():
     assert by_epochs == ta.dp_sgd(1.0, 0.05, 200, data_size=1000, largest_batch=60, scheme=scheme)
 
 
+def test_a_group_is_zeroed_out_of_truncated_samples_but_does_not_leave():
+    """One record less may leak more: fewer of those who are drawn are then cut."""
+    larger, smaller = (TruncatedPoisson(ta.Gaussian(1.0), 0.9, 1, n).epsilon(1e-5) for n in (3, 2))
+    assert larger < smaller
+    with pytest.raises(ta.Unsupported, match="a group that leaves changes the size of the data"):
+        TruncatedPoisson(ta.Gaussian(1.0), 0.1, 10, 20).for_group(2)
+    zeroed = TruncatedPoisson(ta.Gaussian(1.0, neighbours=ZEROED), 0.1, 10, 20)
+    assert zeroed.epsilon(1e-5) < zeroed.for_group(2).epsilon(1e-5)
+
+
 # -- draws with replacement --------------------------------------------------------------------
 
 

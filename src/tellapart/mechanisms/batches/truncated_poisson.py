@@ -15,7 +15,7 @@ from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 from tellapart.curve.composition.subsampling import SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.combine import Enclosed, Fineness
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
@@ -107,6 +107,15 @@ class TruncatedPoisson(Enclosed):
         elif full > 0:
             parts += [(full * taken, GaussianCurve(shift)), (full * (1 - taken), nothing())]
         return AnnouncedCurve(tuple(part for part in parts if part[0] > 0), Bound.LOWER)
+
+    def _grouped(self, size: int) -> Mechanism:
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            # Each who leaves makes the data smaller, and a cap on less data may leak more.
+            raise Unsupported(
+                "a group that leaves changes the size of the data, by which truncated Poisson "
+                "samples are accounted for: give the Gaussian neighbours=Neighbours.ZERO_OUT"
+            )
+        return super()._grouped(size)
 
     def _unsampled(self, scheme: Sampling) -> str:
         return "it is a sample already: leave .sampled out"
