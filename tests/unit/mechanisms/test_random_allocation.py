@@ -59,6 +59,12 @@ def test_extremes_have_curves():
     assert 0 <= many.lower.epsilon(1e-5) < 5e-3
 
 
+@pytest.mark.parametrize(("sigma", "steps", "often"), [(0.12, 6, 2), (0.13, 6, 2), (1e4, 50, 7)])
+def test_extremes_of_several_participations_have_two_sides(sigma, steps, often):
+    lower, upper = ta.Gaussian(sigma).allocated(steps, often).bracket(1e-5, 1e-2)
+    assert 0 < upper.epsilon(1e-5) <= lower.epsilon(1e-5)
+
+
 EPOCH = ta.Gaussian(1.0).allocated(10)
 
 

@@ -49,8 +49,9 @@ _WIDTH, _REACH = 0.03, 9.0
 # Sums: cells of so many deviations at the centre, wider from so many deviations on.
 _CELL, _EVEN = 0.025, 2.0
 _FAINTEST = 1e-250
-# More participations are not kept apart; hypergeometric weights have an error of less than this.
-_MOST, _WEIGHT_ERROR = 64, 1e-11
+# More participations are not kept apart, and larger shifts not held by doubles; hypergeometric
+# weights have an error of less than this.
+_MOST, _LARGEST_SHIFT, _WEIGHT_ERROR = 64, 8.0, 1e-11
 
 
 class _Cells(NamedTuple):
@@ -68,7 +69,7 @@ def allocated_often(mu: float, steps: int, often: int) -> TradeoffCurve:
     The best of several functions of the outputs, so a convex envelope that composes, as in
     `shuffled_epochs`. The sum of all outputs is one: it moves by ``often``·μ, with noise √t.
     """
-    if often > _MOST:
+    if often > _MOST or mu > _LARGEST_SHIFT:
         return GaussianCurve(often * mu / math.sqrt(steps), Bound.UPPER)
     rate = often / steps
     return worst_case(
