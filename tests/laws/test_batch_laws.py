@@ -212,6 +212,23 @@ def test_no_attack_on_truncated_samples_beats_the_promise(
 
 
 @settings(max_examples=10, deadline=None)
+@given(others=st.integers(1, 4), largest=st.integers(1, 4), rate=rates, epsilon=epsilons)
+def test_the_attack_on_truncated_samples_is_that_of_others_who_add_nothing(
+    others, largest, rate, epsilon
+):
+    blank = [0.0] * others
+    pair = _batch_law(blank, 1.0, rate, largest), _batch_law(blank, None, rate, largest)
+    for neighbours in (ta.Neighbours.ADD_REMOVE, ZEROED):
+        base = ta.Gaussian(1.0, neighbours=neighbours)
+        step = TruncatedPoisson(base, rate, largest, others + 1)
+        lower, upper = step.bracket(1e-3, order=ta.Order.PRESENT)
+        assert upper.bound is ta.Bound.UPPER
+        assert upper.delta(epsilon) <= (truth := _attack(*pair, 1.0, epsilon)) + 1e-6
+        assert upper.delta(epsilon) >= 0.99 * truth - 1e-5
+        assert upper.delta(epsilon) <= lower.delta(epsilon) + 1e-12
+
+
+@settings(max_examples=10, deadline=None)
 @given(sigma=sigmas, rate=st.floats(0.05, 0.5), size=st.integers(2, 40))
 def test_a_cap_that_never_cuts_is_a_poisson_sample(sigma, rate, size):
     capped = TruncatedPoisson(ta.Gaussian(sigma), rate, size, size)
@@ -230,7 +247,7 @@ def test_a_cap_is_refused_below_the_expected_batch_and_without_the_data_size():
         ta.dp_sgd(1.0, 0.05, 200, largest_batch=60, scheme=scheme)
     with pytest.raises(ta.InvalidArgument, match=r"largest_batch must go with Sampling\.TRUNC"):
         ta.dp_sgd(1.0, 0.05, 200, largest_batch=60)
-    with pytest.raises(ta.InvalidArgument, match="largest_batch must be a whole number"):
+    with pytest.raises(ta.InvalidArgument, match="largest_batch must be given with"):
         ta.dp_sgd(1.0, 0.05, 200, data_size=1000, scheme=scheme)
     with pytest.raises(ta.Unsupported, match="no theorem is known for those that replace one"):
         TruncatedPoisson(ta.Gaussian(1, neighbours=ta.Neighbours.REPLACE), 0.1, 10, 20)
@@ -240,6 +257,16 @@ def test_a_cap_is_refused_below_the_expected_batch_and_without_the_data_size():
         1.0, epochs=10, batch_size=50, data_size=1000, largest_batch=60, scheme=scheme
     )
     assert by_epochs == ta.dp_sgd(1.0, 0.05, 200, data_size=1000, largest_batch=60, scheme=scheme)
+
+
+def test_a_group_is_zeroed_out_of_truncated_samples_but_does_not_leave():
+    """One record less may leak more: fewer of those who are drawn are then cut."""
+    larger, smaller = (TruncatedPoisson(ta.Gaussian(1.0), 0.9, 1, n).epsilon(1e-5) for n in (3, 2))
+    assert larger < smaller
+    with pytest.raises(ta.Unsupported, match="a group that leaves changes the size of the data"):
+        TruncatedPoisson(ta.Gaussian(1.0), 0.1, 10, 20).for_group(2)
+    zeroed = TruncatedPoisson(ta.Gaussian(1.0, neighbours=ZEROED), 0.1, 10, 20)
+    assert zeroed.epsilon(1e-5) < zeroed.for_group(2).epsilon(1e-5)
 
 
 # -- draws with replacement --------------------------------------------------------------------
@@ -262,6 +289,46 @@ def test_no_attack_on_draws_with_replacement_beats_the_promise(draws, others, ep
     pair = (law(1.0), law(0.0)) if order is ta.Order.PRESENT else (law(0.0), law(1.0))
     step = WithReplacement(ta.Gaussian(1.0, neighbours=ZEROED), draws, len(others) + 1)
     assert _attack(*pair, 1.0, epsilon) <= step.curve(order).delta(epsilon) + 1e-6
+
+
+@pytest.mark.parametrize("neighbours", [ZEROED, ta.Neighbours.REPLACE])
+@settings(max_examples=10, deadline=None)
+@given(draws=st.integers(1, 5), size=st.integers(2, 4), epsilon=epsilons)
+def test_the_attack_on_draws_with_replacement_is_that_of_others_on_the_other_side(
+    neighbours, draws, size, epsilon
+):
+    blank = 0.0 if neighbours is ZEROED else -1.0
+    copies = np.arange(draws + 1)
+    weights = binom.pmf(copies, draws, 1 / size)
+    laws = [
+        dict(zip((copies * mine - (draws - copies)).tolist(), weights.tolist(), strict=True))
+        for mine in (1.0, blank)
+    ]
+    if neighbours is ta.Neighbours.REPLACE:
+        laws[1] = {-float(draws): 1.0}
+    reach = 1.0 if neighbours is ZEROED else 2.0
+    step = WithReplacement(ta.Gaussian(1.0, reach, neighbours=neighbours), draws, size)
+    for order, pair in zip(ORDERS, (laws, laws[::-1]), strict=True):
+        lower, upper = step.bracket(1e-3, order=order)
+        assert upper.delta(epsilon) <= (truth := _attack(*pair, 1.0, epsilon)) + 1e-6
+        assert upper.delta(epsilon) >= 0.99 * truth - 1e-5
+        assert upper.delta(epsilon) <= lower.delta(epsilon) * (1 + 1e-9) + 1e-12
+
+
+@settings(max_examples=10, deadline=None)
+@given(sigma=sigmas, rate=rates, epsilon=epsilons, times=st.integers(1, 5))
+def test_the_attack_on_batches_of_fixed_size_has_all_others_at_one_value(
+    sigma, rate, epsilon, times
+):
+    """Without the record the batch is what it is with the other value: a Poisson sample's pair."""
+    training = ta.dp_sgd(sigma, rate, times, scheme=ta.Sampling.WITHOUT_REPLACEMENT)
+    lower, upper = training.bracket(1e-4)
+    twice = ta.Gaussian(sigma, sensitivity=2.0).sampled(rate).repeated(times)
+    assert upper.delta(epsilon) <= twice.curve().delta(epsilon) + 1e-9
+    assert upper.epsilon(1e-4) == pytest.approx(twice.epsilon(1e-4), rel=2e-4, abs=2e-4)
+    assert upper.delta(epsilon) <= lower.delta(epsilon) + 1e-12
+    if times == 1:  # no step leaks more
+        assert lower.epsilon(1e-4) == pytest.approx(upper.epsilon(1e-4), rel=3e-4, abs=3e-4)
 
 
 def test_one_draw_is_announced_and_none_is_nothing():

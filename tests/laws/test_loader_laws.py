@@ -97,6 +97,21 @@ def test_no_simulated_attack_beats_the_promise(sigma, steps):
         assert promise.delta(epsilon) >= mean - 5 * error
 
 
+TRAININGS = [(1, 100, 1), (1, 100, 10), (2, 100, 50), (0.7, 1000, 1), (1, 10_000, 1), (0.5, 500, 5)]
+NARROW = [(1e-3, *training) for training in TRAININGS]
+NARROWER = [pytest.param(1e-4, *each, marks=pytest.mark.slow) for each in TRAININGS]
+
+
+@pytest.mark.parametrize(("gap", "sigma", "steps", "epochs"), [*NARROW, *NARROWER])
+def test_brackets_are_as_narrow_as_asked_of_small_epsilons_too(gap, sigma, steps, epochs):
+    """Relative to max(0.1, ε), where the gap of a bracket is told relative to max(1, ε)."""
+    training = ta.Gaussian(sigma).allocated(steps).repeated(epochs)
+    rough = training.curve().epsilon(1e-5)
+    lower, upper = training.bracket(1e-5, 0.98 * gap * max(0.1, rough) / max(1, rough))
+    least, most = upper.epsilon(1e-5), lower.epsilon(1e-5)
+    assert 0 < most - least <= gap * max(0.1, least)
+
+
 @settings(max_examples=10, deadline=None)
 @given(sigma=sigmas, steps=st.integers(2, 40), cut=st.integers(1, 39))
 def test_an_epoch_that_is_cut_short_leaks_no_more_than_a_whole_one(sigma, steps, cut):
@@ -120,6 +135,81 @@ def test_epochs_compose_with_anything():
     # Beside a step that is known by a promise alone nobody can say what is leaked.
     promised = epoch.then(ta.Promise(0.5, 1e-7)).bracket(1e-5, gap=2e-3)
     assert promised.upper.epsilon(1e-5) == 0 < promised.lower.epsilon(1e-5)
+
+
+@pytest.mark.parametrize("cut", [3, 7])
+def test_an_epoch_that_is_cut_short_is_that_of_a_simulation(cut):
+    """The ratio is 1 − ρ + ρ·S, S that of the steps that are left and ρ their share."""
+    x = np.random.default_rng(5).standard_normal((200_000, cut))
+    ratio = 1 - cut / 10 + np.exp(x - 0.5).sum(axis=1) / 10
+    training = ta.dp_sgd(1.0, 0.1, cut, scheme=ta.Sampling.RANDOM_ALLOCATION)
+    for order in ORDERS:
+        c = math.exp(0.2)
+        terms = np.maximum(ratio - c if order is ta.Order.PRESENT else 1 - c * ratio, 0.0)
+        mean, error = terms.mean(), terms.std() / math.sqrt(terms.size)
+        attack, promise = _sides(training, 1e-3, order)
+        assert mean - 5 * error <= promise.delta(0.2)
+        assert attack.delta(0.2) <= mean + 5 * error
+
+
+# -- several participations ------------------------------------------------------------------
+
+
+def _several(ratios, often):
+    """The mean of all products of so many different columns, row by row."""
+    powers = [np.ones(len(ratios)), *(np.zeros(len(ratios)) for _ in range(often))]
+    for column in ratios.T:
+        for k in range(often, 0, -1):
+            powers[k] = powers[k] + column * powers[k - 1]
+    return powers[often] / math.comb(ratios.shape[1], often)
+
+
+@pytest.mark.parametrize(("sigma", "steps", "often"), [(1.0, 8, 3), (2.0, 25, 10), (2.0, 7, 5)])
+def test_simulated_participations_lie_between_attack_and_promise(sigma, steps, often):
+    x = np.random.default_rng(3).standard_normal((100_000, steps))
+    ratio = _several(np.exp(x / sigma - 0.5 / sigma**2), often)
+    epoch = ta.Gaussian(sigma).allocated(steps, participations=often)
+    for order, epsilon in itertools.product(ORDERS, (0.1, 0.7)):
+        c = math.exp(epsilon)
+        terms = np.maximum(ratio - c if order is ta.Order.PRESENT else 1 - c * ratio, 0.0)
+        mean, error = terms.mean(), terms.std() / math.sqrt(terms.size)
+        attack, promise = _sides(epoch, 1e-3, order)
+        assert 0.9 * mean - 5 * error <= attack.delta(epsilon) <= mean + 5 * error
+        assert mean - 5 * error <= promise.delta(epsilon)
+
+
+@settings(max_examples=4, deadline=None)
+@given(sigma=st.floats(0.6, 5), steps=st.integers(2, 9), delta=deltas, data=st.data())
+def test_more_participations_never_leak_less(sigma, steps, delta, data):
+    often = data.draw(st.integers(2, steps))
+    more, fewer = (ta.Gaussian(sigma).allocated(steps, k) for k in (often, often - 1))
+    assert fewer.bracket(delta, 3e-3).upper.epsilon(delta) <= more.curve().epsilon(delta)
+    attack, promise = _sides(more, delta, None)
+    assert attack.epsilon(delta) <= promise.epsilon(delta) * (1 + 1e-9)
+    assert np.all(attack.beta(RATES) >= promise.beta(RATES) - 1e-12)
+    every = ta.Gaussian(sigma).repeated(often).curve()  # told which steps have the record
+    assert promise.epsilon(delta) <= every.epsilon(delta) * (1 + 4e-3) + 4e-3
+
+
+def test_all_steps_and_one_step_are_no_new_mechanisms():
+    noise = ta.Gaussian(3.0)
+    assert noise.allocated(10, participations=1) == noise.allocated(10)
+    every = noise.allocated(10, participations=10)
+    assert every.curve().bound is ta.Bound.EXACT
+    assert every.epsilon(1e-5) == pytest.approx(noise.repeated(10).epsilon(1e-5), rel=1e-12)
+    assert repr(every) == "Gaussian(sigma=3.0).allocated(steps=10, participations=10)"
+    for wrong in (0, 11, 2.5):
+        with pytest.raises(ta.InvalidArgument, match="participations must be"):
+            noise.allocated(10, participations=wrong)
+
+
+def test_epochs_of_several_participations_compose():
+    epoch = ta.Gaussian(1.0).allocated(20, participations=3)
+    training = epoch.repeated(2).then(ta.Laplace(scale=4))
+    lower, upper = training.bracket(1e-5, 1e-3)
+    assert epoch.bracket(1e-5, 1e-3).upper.epsilon(1e-5) < upper.epsilon(1e-5)
+    assert upper.epsilon(1e-5) < lower.epsilon(1e-5) <= training.epsilon(1e-5) * (1 + 2e-3)
+    assert training.curve().bound is ta.Bound.LOWER
 
 
 # -- shuffled batches ------------------------------------------------------------------------

@@ -88,11 +88,9 @@ def test_brackets_hold_the_contour(step, times, delta):
         assert epsilon <= lower.epsilon(delta) + 1e-8 * size
         assert lower.epsilon(delta) <= epsilon + 2e-4 * size
         assert np.all(lower.beta(FPRS) <= beta * (1 + 1e-8) + 1e-12)
-        assert bracket.one_sided == (tree.neighbours is not ta.Neighbours.ADD_REMOVE)
-        if tree.neighbours is ta.Neighbours.ADD_REMOVE:
-            assert upper.epsilon(delta) <= epsilon + 1e-8 * size
-            assert np.all(beta <= upper.beta(FPRS) * (1 + 1e-8) + 1e-12)
-        else:
+        assert upper.epsilon(delta) <= epsilon + 1e-8 * size
+        assert np.all(beta <= upper.beta(FPRS) * (1 + 1e-8) + 1e-12)
+        if tree.neighbours is not ta.Neighbours.ADD_REMOVE:
             assert curve.bound is ta.Bound.LOWER
 
     or_refused(check)

@@ -13,6 +13,7 @@ RECORDS = json.loads(Path(__file__).with_name("loaders.json").read_text(encoding
 ORDERS = {"remove": ta.Order.PRESENT, "add": ta.Order.ABSENT}
 ALLOCATIONS = [record for record in RECORDS if record["id"].startswith("alloc")]
 SHUFFLED = [record for record in RECORDS if record["id"].startswith("shuffle")]
+OFTEN = [record for record in RECORDS if record["id"].startswith("koft")]
 POISSON = [record for record in RECORDS if record["id"].startswith("poisson")]
 
 
@@ -37,6 +38,16 @@ def test_a_bracket_of_random_allocation_holds_the_stored_value(record):
     curve = epoch.repeated(asked["epochs"]).curve(order)
     assert curve.bound is ta.Bound.LOWER
     assert curve.epsilon(delta) >= low - rounding
+
+
+@pytest.mark.parametrize("record", OFTEN, ids=_names(OFTEN))
+def test_a_bracket_of_several_participations_is_about_that_stored(record):
+    asked, (low, high) = record["inputs"], record["value"]
+    epoch = ta.Gaussian(asked["sigma"]).allocated(asked["t"], participations=asked["k"])
+    bracket = epoch.bracket(asked["delta"], gap=1e-3, order=ORDERS[asked["order"]])
+    least, most = (side.epsilon(asked["delta"]) for side in (bracket.upper, bracket.lower))
+    assert low - 5e-4 <= least <= high
+    assert low <= most == pytest.approx(high, rel=1e-3)
 
 
 @pytest.mark.parametrize("record", SHUFFLED, ids=_names(SHUFFLED))
@@ -131,6 +142,26 @@ def test_draws_with_replacement():
     """Against an attack with all other records on the other side, 7.612."""
     step = ta.Gaussian(1.0, neighbours=ta.Neighbours.ZERO_OUT)
     assert WithReplacement(step, 10, 100).epsilon(1e-5) == pytest.approx(8.161, abs=1e-3)
+    attack = WithReplacement(step, 10, 100).bracket(1e-5).upper
+    assert attack.epsilon(1e-5) == pytest.approx(7.612, abs=1e-3)
+
+
+# σ = 1, 100 steps an epoch, ε at δ = 1e-5: epochs, order, value and its tolerance.
+FIELD = [
+    (1, "remove", 0.62094, 5e-5),
+    (1, "add", 0.42195, 5e-5),
+    (10, "remove", 1.7015, 3e-4),
+    (10, "add", 1.5477, 3e-4),
+]
+
+
+@pytest.mark.parametrize(("epochs", "order", "value", "tolerance"), FIELD)
+def test_random_allocation_is_what_a_grid_with_richardson_steps_gives(
+    epochs, order, value, tolerance
+):
+    training = ta.dp_sgd(1, 0.01, 100 * epochs, scheme=ta.Sampling.RANDOM_ALLOCATION)
+    lower, upper = training.bracket(1e-5, gap=2e-4, order=ORDERS[order])
+    assert upper.epsilon(1e-5) - tolerance <= value <= lower.epsilon(1e-5) + tolerance
 
 
 @pytest.mark.parametrize("record", POISSON, ids=_names(POISSON))

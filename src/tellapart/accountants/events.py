@@ -85,6 +85,11 @@ class _EventPath:
     def refuse(self, event: DpEvent, why: str) -> NoReturn:
         raise UnreadableEvent(event, f"{type(event).__name__} at {self.path} cannot be read: {why}")
 
+    def need(self, event: DpEvent, relations: str, why: str) -> NoReturn:
+        """Refuse a relation, in dp_accounting's own words where it has some."""
+        listed = " or ".join(f"`{relation}`" for relation in relations.split())
+        self.refuse(event, f"neighboring_relation must be {listed}, {why}")
+
     def named(self, **value_by_name: Any) -> dict[str, Any]:
         """A value under its full name, for a check."""
         return {f"{self.path}.{name}": value for name, value in value_by_name.items()}
@@ -172,7 +177,7 @@ def _randomized_response(event: Any, place: _EventPath) -> _Found:
     if place.on_sample:
         place.refuse(event, "who is not sampled would be seen not to answer")
     if place.relation is _Relation.ADD_OR_REMOVE_ONE:
-        place.refuse(event, "it needs REPLACE_ONE or REPLACE_SPECIAL, as each person answers")
+        place.need(event, "REPLACE_ONE REPLACE_SPECIAL", "as each person answers")
     if k == 1:
         return _End.NOTHING
     if p == 0:
@@ -192,7 +197,7 @@ def _tree_aggregation(event: Any, place: _EventPath) -> _Found:
     counts = event.step_counts if isinstance(event.step_counts, Iterable) else [event.step_counts]
     steps = [_checks.whole(0, **place.named(step_counts=count)) for count in counts]
     if place.relation is not _Relation.REPLACE_SPECIAL or place.on_sample:
-        place.refuse(event, "it needs REPLACE_SPECIAL and all records, as each keeps its step")
+        place.need(event, "REPLACE_SPECIAL", "with all records, as each keeps its step")
     if not any(steps):
         _checks.refuse(f"{place.path}.step_counts", "count at least one step", event.step_counts)
     levels = max(steps).bit_length()
@@ -209,7 +214,8 @@ def _poisson_sampled(event: Any, place: _EventPath) -> _Found:
     if place.relation is _Relation.REPLACE_ONE and rate < 1 and isinstance(base, Mechanism):
         # Only of Gaussian sums is a pair known that no other exceeds.
         if not isinstance(base, Gaussian):
-            place.refuse(event, "under REPLACE_ONE Poisson samples are those of a GaussianDpEvent")
+            why = "or the sampled event a GaussianDpEvent"
+            place.need(event, "ADD_OR_REMOVE_ONE REPLACE_SPECIAL", why)
         return PoissonReplaceOne(base.sigma, rate, base.sensitivity / place.relation.reach)
     # Some revelation some of the time counts as revelation: no more is known of it.
     return base if rate == 1 or isinstance(base, _End) else base.sampled(rate)
@@ -220,7 +226,7 @@ def _fixed_batch(event: Any, place: _EventPath) -> _Found:
     total = _checks.whole(1, **place.named(source_dataset_size=event.source_dataset_size))
     size = _checks.whole(0, total, **place.named(sample_size=event.sample_size))
     if place.relation is not _Relation.REPLACE_ONE:
-        place.refuse(event, "a batch of fixed size needs REPLACE_ONE")
+        place.need(event, "REPLACE_ONE", "as batches have a fixed size")
     base = _read(event.event, place.inside("event", on_sample=size < total))
     if size == 0:
         return _End.NOTHING
@@ -234,7 +240,7 @@ def _with_replacement(event: Any, place: _EventPath) -> _Found:
     total = _checks.whole(1, **place.named(source_dataset_size=event.source_dataset_size))
     size = _checks.whole(0, **place.named(sample_size=event.sample_size))
     if place.relation is _Relation.ADD_OR_REMOVE_ONE:
-        place.refuse(event, "draws with replacement need REPLACE_SPECIAL or REPLACE_ONE")
+        place.need(event, "REPLACE_SPECIAL REPLACE_ONE", "as draws are a fixed number")
     base = _read(event.event, place.inside("event", on_sample=True))
     if size == 0:
         return _End.NOTHING
@@ -248,7 +254,7 @@ def _with_replacement(event: Any, place: _EventPath) -> _Found:
 def _mixture(event: Any, place: _EventPath) -> _Found:
     noise = _checks.at_least_zero(**place.named(standard_deviation=event.standard_deviation))
     if place.relation is _Relation.REPLACE_ONE:
-        place.refuse(event, "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL")
+        place.need(event, "ADD_OR_REMOVE_ONE REPLACE_SPECIAL", "as one world has no such record")
     if not any(event.sensitivities):
         return _End.NOTHING
     if noise == 0:
@@ -264,7 +270,7 @@ def _truncated(event: Any, place: _EventPath) -> _Found:
     largest = _checks.whole(0, **place.named(truncated_batch_size=event.truncated_batch_size))
     rate = _checks.probability(**place.named(sampling_probability=event.sampling_probability))
     if place.relation is _Relation.REPLACE_ONE:
-        place.refuse(event, "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL: no theorem is known")
+        place.need(event, "ADD_OR_REMOVE_ONE REPLACE_SPECIAL", "as no theorem is known")
     if not (size and largest and rate):
         return _End.NOTHING
     if noise == 0:

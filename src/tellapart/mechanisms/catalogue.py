@@ -295,7 +295,7 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
                 ),
                 "random-allocation": (
                     Sampling.RANDOM_ALLOCATION,
-                    "Random allocation: one step of every epoch",
+                    "Random allocation (balls in bins): one step of every epoch",
                 ),
                 "shuffled": (
                     Sampling.SHUFFLED,
@@ -308,8 +308,9 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
             },
             option="How batches are drawn. poisson: each record independently (default); "
             "fixed-size: batches of one size, for neighbours that replace a record; "
-            "random-allocation: each record in one random step of every epoch; shuffled: one "
-            "random order an epoch, cut into batches, for neighbours that zero out a record; "
+            "random-allocation: each record in one random step of every epoch (balls in bins); "
+            "shuffled: one random order an epoch, cut into batches, as most data loaders do, for "
+            "neighbours that zero out a record; "
             "truncated-poisson: as poisson, cut down to --largest-batch.",
         ),
         WordParameter(
@@ -538,6 +539,16 @@ KINDS: dict[str, Kind] = {
                 Way(
                     dp_sgd_with_epsilon,
                     ("epsilon", "delta", "epochs", "batch_size", "data_size"),
+                    _DRAWN,
+                ),
+                Way(
+                    dp_sgd_with_epsilon,
+                    ("epsilon", "delta", "sampling_rate", "steps", "data_size", "largest_batch"),
+                    _DRAWN,
+                ),
+                Way(
+                    dp_sgd_with_epsilon,
+                    ("epsilon", "delta", "epochs", "batch_size", "data_size", "largest_batch"),
                     _DRAWN,
                 ),
             ),

@@ -26,7 +26,7 @@ from tellapart.curve.composition.compose import (
     subsampled_replacing,
 )
 from tellapart.curve.composition.infinite_loss import ALL_FINITE
-from tellapart.curve.composition.loss_laws import GaussianLoss, LossLaw
+from tellapart.curve.composition.loss_laws import AtomicLoss, GaussianLoss, LossLaw
 from tellapart.curve.composition.subsampling import ReplacedCurve, SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.curve.provenance import Provenance
@@ -70,7 +70,8 @@ class Combined(EpsilonAtDelta):
         by at most gap·max(1, ε), or `NotCertified` is raised. The order is as in ``curve``. Of
         steps known by a guarantee alone (Bound.LOWER) nobody can say that they leak anything: the
         bracket is ``one_sided``. ``lower`` is as close to what they allow, ``upper`` is no leak.
-        Of shuffled batches no two sides are known that meet: the bracket is as wide as it is.
+        Of shuffled batches, and of others that are known by a guarantee and by an attack, no two
+        sides are known that meet: the bracket is as wide as it is.
 
         >>> import tellapart as ta
         >>> found = ta.Gaussian(sigma=1).sampled(0.01).repeated(1_000).bracket(delta=1e-5)
@@ -86,22 +87,24 @@ class Combined(EpsilonAtDelta):
 
     def _sides(self, delta: float, gap: float, order: Order | None) -> Bracket:
         steps = self.steps()
-        enclosed = [inner for step, _ in steps if (inner := enclosed_in(step))]
-        if not enclosed:
+        closing = [_closes(step) for step, _ in steps]
+        if all(closes is None for closes in closing):
             return _bracketed(*_privacy_losses(steps), delta, gap, order)
         # Steps that are known from both sides are asked for finer and finer ones.
         count = sum(times for _, times in steps)
         fineness = Fineness(_FIRST_WIDTH, min(_TAIL * delta * gap, 1e-9) / count, delta)
-        apart = not all(step.closes for step in enclosed)
+        apart = False in closing
+        alone = count == 1 and isinstance(_innermost(steps[0][0]), Enclosed)
+        each = gap if apart else gap / 4
         for _ in range(_ROUNDS):
             deadline.check()
             stronger, weaker = (
                 _privacy_losses(steps, (fineness, side)) for side in (Bound.LOWER, Bound.UPPER)
             )
-            lower = _one_side(stronger[0], Bound.LOWER, delta, gap / 4, order)
+            lower = _one_side(stronger[0], Bound.LOWER, delta, each, order, alone)
             if weaker[1] is Bound.LOWER:  # beside a promise nobody can say what is leaked
                 return OneSided(lower, nothing(Bound.UPPER))
-            upper = _one_side(weaker[0], Bound.UPPER, delta, gap / 4, order)
+            upper = _one_side(weaker[0], Bound.UPPER, delta, each, order, alone)
             most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
             allowed = gap * max(1.0, least)
             if apart or most - least <= allowed:
@@ -136,27 +139,47 @@ class Enclosed(EpsilonAtDelta):
 
     @property
     def closes(self) -> bool:
-        """Whether the two sides meet where they are worked out finely enough."""
+        """Whether both sides come as close to each other as one likes."""
         return True
 
     @abstractmethod
     def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
         """The curve of h0 = record absent on this side of the truth."""
 
+    def stand_ins(self) -> tuple[Step, ...]:
+        """Steps that leak no less in its place: itself, once, where none compose better."""
+        return ((self, 1),)
 
-def enclosed_in(step: Mechanism) -> Enclosed | None:
-    """The step, beneath samples of it, if it is known from both sides."""
+
+def _innermost(step: Mechanism) -> Mechanism:
+    """What is sampled, beneath samples of samples."""
     while isinstance(step, Sampled):
         step = step.base
-    return step if isinstance(step, Enclosed) else None
+    return step
+
+
+def _closes(step: Mechanism) -> bool | None:
+    """Whether two sides of a step that has them meet; None for a step that has not."""
+    if isinstance(step, Sampled) and not step.neighbours.one_sided:
+        return False if step.rate < 1 else _closes(step.base)
+    inner = _innermost(step)
+    return inner.closes if isinstance(inner, Enclosed) else None
+
+
+def stays_open(mechanism: Mechanism) -> bool:
+    """Whether a guarantee and an attack are all that is known of some step."""
+    return any(_closes(step) is False for step, _ in parts_of(mechanism))
 
 
 def _one_side(
-    losses: Losses, side: Bound, delta: float, gap: float, order: Order | None
+    losses: Losses, side: Bound, delta: float, gap: float, order: Order | None, alone: bool
 ) -> TradeoffCurve:
-    """The curve on one side of steps that are themselves known from that side."""
+    """The curve on one side of steps that are themselves known from that side.
+
+    A step that is ``alone`` and listed atom by atom is on its side by more than rounding.
+    """
     gaussian = all(isinstance(loss.law, GaussianLoss) for loss, _ in losses)
-    if sum(count for _, count in losses) > 1 and not gaussian:
+    if not gaussian and not (alone and isinstance(losses[0][0].law, AtomicLoss)):
         bracket = _bracketed(losses, Bound.EXACT, delta, gap, order)
         return bracket.lower if side is Bound.LOWER else bracket.upper
     curve = composed_losses(losses, side)
@@ -180,13 +203,16 @@ def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[
 
     Steps known from below make a composition known from below.
     """
+    attacks = asked is not None and asked[1] is Bound.UPPER
     losses, side = [], Bound.EXACT
     for step, count in steps:
-        loss, known = _privacy_loss(step, asked)
-        if known is Bound.UPPER and not (asked and asked[1] is Bound.UPPER):
-            raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
-        side = known if known is Bound.LOWER else side
-        losses.append((loss, count))
+        parts = step.stand_ins() if isinstance(step, Enclosed) and not attacks else ((step, 1),)
+        for part, times in parts:
+            loss, known = _privacy_loss(part, asked)
+            if known is Bound.UPPER and not attacks:
+                raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+            side = Bound.LOWER if known is Bound.LOWER or part is not step else side
+            losses.append((loss, count * times))
     return tuple(losses), side
 
 
@@ -234,7 +260,10 @@ class Sampled(Ready):
     h0 is then P and h1 is (1 − rate)·P + rate·Q (Kairouz et al. 2021, Choquette-Choo et al. 2024).
     With neighbours that replace one, either scheme has the same curve from below (Zhu, Dong and
     Wang 2022, Theorem 11; Balle, Barthe and Gaboardi 2018, Theorem 2): for a Poisson sample this
-    takes it that leaving a record out moves the answer no further than replacing it.
+    takes it that leaving a record out moves the answer no further than replacing it. The other side
+    of its bracket is an attack: if one value is that of all other records (of a Poisson sample,
+    that of none), a sample without the record looks as one that has this value does, and the pair
+    is P against (1 − rate)·P + rate·Q in every step.
 
     >>> import tellapart as ta
     >>> round(ta.Laplace.with_epsilon(1).sampled(0.1).curve().epsilon(delta=0.0), 6)
@@ -293,15 +322,17 @@ class Sampled(Ready):
         rate = self.rate
         while isinstance(inner, Sampled):  # a sample of a sample is a sample
             rate, inner = rate * inner.rate, inner.base
-        loss, bound = privacy_loss_of(inner._present_test().symmetrised())
+        test = inner._present_test()
+        if asked and asked[1] is Bound.UPPER:
+            loss, bound = privacy_loss_of(test)
+            return subsampled_loss(loss, rate), bound
+        loss, bound = privacy_loss_of(test.symmetrised())
         return subsampled_replacing(loss, rate), bound if rate == 1 else Bound.LOWER
 
 
 def _sampled_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:
     """The steps that see a sample, beneath samples of their own."""
-    while isinstance(mechanism, Sampled):
-        mechanism = mechanism.base
-    return tuple(_unrolled(mechanism))
+    return tuple(_unrolled(_innermost(mechanism)))
 
 
 def _unrolled(mechanism: Mechanism) -> Iterable[Mechanism]:
@@ -404,9 +435,9 @@ def _losses_with_moments(mechanism: Mechanism) -> Losses:
         loss, _ = _privacy_loss(step)
         if loss.finite_mass != ALL_FINITE and _rests_on_enclosed(step):
             raise Unsupported(
-                "curves of random allocation, and of epochs cut short, are computed with a slack "
-                "of about 1e-20 in δ, so moments (Rényi DP, zCDP, central limit) are not "
-                "available: use mechanism.curve()"
+                "curves of random allocation, of epochs cut short, and of capped or repeated draws "
+                "are computed with a slack of about 1e-20 in δ, so moments (Rényi DP, zCDP, "
+                "central limit) are not available: use mechanism.curve()"
             )
         losses.append((loss, count))
     return tuple(losses)

@@ -165,15 +165,16 @@ class Gaussian(AdditiveNoise):
             sensitivity=_checks.finite_at_least_zero(sensitivity=self.sensitivity),
         )
 
-    def allocated(self, steps: int) -> Allocated:
+    def allocated(self, steps: int, participations: int = 1) -> Allocated:
         """An epoch of so many steps with this noise, a record in one of them, drawn at random.
 
-        ``allocated(steps=100).repeated(10)`` draws its step anew in each of ten epochs.
+        ``allocated(steps=100).repeated(10)`` draws its step anew in each of ten epochs. With more
+        ``participations`` it is in so many different steps, all choices of them equally likely.
         """
         # Imported here: an epoch is made of Gaussian steps, and is a mechanism itself.
         from tellapart.mechanisms.batches.random_allocation import Allocated
 
-        return Allocated(self, steps)
+        return Allocated(self, steps, participations)
 
     def shuffled_batches(self, steps: int, last: float = 0.0, used: float = 1.0) -> ShuffledEpoch:
         """An epoch of so many steps with this noise, on batches cut from a random order.

@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.errors import NotCertified
+from tellapart.errors import InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.random_allocation import Allocated
 from tellapart.mechanisms.batches.shuffled_epochs import ShuffledEpoch
 from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
-from tellapart.mechanisms.combine import Combined, Sampled, enclosed_in, parts_of
+from tellapart.mechanisms.combine import Combined, Sampled, stays_open
 from tellapart.mechanisms.custom import Promise
 
 Subject = Mechanism | TradeoffCurve
@@ -118,14 +118,11 @@ def attacked(subject: Subject, delta: float) -> TradeoffCurve | None:
     >>> round(attacked(shuffled, delta=1e-5).epsilon(delta=1e-5), 2)
     4.07
     """
-    if not isinstance(subject, Mechanism):
-        return None
-    enclosed = (enclosed_in(step) for step, _ in parts_of(subject))
-    if all(step.closes for step in enclosed if step):
+    if not isinstance(subject, Mechanism) or not stays_open(subject):
         return None
     try:
         bracket = subject.bracket(delta if 0 < delta < 1 else _NEAR)
-    except NotCertified:
+    except (InvalidArgument, NotCertified, Unsupported):  # a δ below what reveals all, among others
         return None
     return None if bracket.one_sided else bracket.upper
 

@@ -81,6 +81,11 @@ def dp_sgd(
     reach = 2.0 if relation is Neighbours.REPLACE else 1.0
     step = Gaussian(noise, sensitivity=reach, neighbours=relation)
     if truncated:
+        if largest_batch is None:
+            raise InvalidArgument(
+                "largest_batch must be given with Sampling.TRUNCATED_POISSON: the most records "
+                "that a batch may have"
+            )
         largest = _checks.whole(1, largest_batch=largest_batch)
         if largest < plan.rate * plan.size * (1 - 1e-12):
             rule = f"be at least the expected batch of {short(plan.rate * plan.size)} records"
@@ -161,10 +166,13 @@ def _scheduled(step: Gaussian, rate: float, steps: int, scheme: Sampling) -> Rep
     slots = round(1 / rate) if rate > 0 else 0
     if not slots or abs(slots * rate - 1) > 1e-9:
         batches = "shuffled batches" if scheme is Sampling.SHUFFLED else "random allocation"
-        last = "; by epochs, batch_size and data_size the last batch may be smaller"
+        last = "by epochs, batch_size and data_size the last batch may be smaller"
+        whole = max(round(1 / rate), 1) if rate > 0 else 1
+        near = f"{whole:,} steps an epoch have a rate of {1 / whole!r}"
         raise InvalidArgument(
             "the sampling rate (batch_size / data_size) must be 1 over a whole number of steps an "
-            f"epoch for {batches}, got {short(rate)}{last if scheme is Sampling.SHUFFLED else ''}"
+            f"epoch for {batches}, got {short(rate)}; "
+            f"{last if scheme is Sampling.SHUFFLED else near}"
         )
     epochs, rest = divmod(steps, slots)
     if scheme is Sampling.SHUFFLED:

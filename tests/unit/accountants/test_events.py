@@ -260,13 +260,14 @@ def test_a_discrete_gaussian_of_unknown_dimension_is_refused():
             dp.ComposedDpEvent([GAUSSIAN, dp.SelfComposedDpEvent(FIXED, 3)]),
             None,
             "SampledWithoutReplacementDpEvent at event.events[1].event cannot be read: "
-            "a batch of fixed size needs REPLACE_ONE",
+            "neighboring_relation must be `REPLACE_ONE`, as batches have a fixed size",
         ),
         (
             dp.SampledWithReplacementDpEvent(100, 10, GAUSSIAN),
             None,
             "SampledWithReplacementDpEvent at event cannot be read: "
-            "draws with replacement need REPLACE_SPECIAL or REPLACE_ONE",
+            "neighboring_relation must be `REPLACE_SPECIAL` or `REPLACE_ONE`, as draws are a fixed "
+            "number",
         ),
         (
             dp.SampledWithReplacementDpEvent(100, 10, dp.LaplaceDpEvent(1.0)),
@@ -283,7 +284,8 @@ def test_a_discrete_gaussian_of_unknown_dimension_is_refused():
             dp.SelfComposedDpEvent(dp.RandomizedResponseDpEvent(0.5, 2), 2),
             None,
             "RandomizedResponseDpEvent at event.event cannot be read: "
-            "it needs REPLACE_ONE or REPLACE_SPECIAL, as each person answers",
+            "neighboring_relation must be `REPLACE_ONE` or `REPLACE_SPECIAL`, as each person "
+            "answers",
         ),
         (
             dp.PoissonSampledDpEvent(0.5, dp.RandomizedResponseDpEvent(0.5, 2)),
@@ -295,25 +297,29 @@ def test_a_discrete_gaussian_of_unknown_dimension_is_refused():
             dp.PoissonSampledDpEvent(0.5, dp.LaplaceDpEvent(1.0)),
             REPLACE,
             "PoissonSampledDpEvent at event cannot be read: "
-            "under REPLACE_ONE Poisson samples are those of a GaussianDpEvent",
+            "neighboring_relation must be `ADD_OR_REMOVE_ONE` or `REPLACE_SPECIAL`, or the sampled "
+            "event a GaussianDpEvent",
         ),
         (
             dp.SingleEpochTreeAggregationDpEvent(1.0, 5),
             ADD_REMOVE,
             "SingleEpochTreeAggregationDpEvent at event cannot be read: "
-            "it needs REPLACE_SPECIAL and all records, as each keeps its step",
+            "neighboring_relation must be `REPLACE_SPECIAL`, with all records, as each keeps its "
+            "step",
         ),
         (
             dp_event.MixtureOfGaussiansDpEvent(1.0, [0, 1], [0.5, 0.5]),
             REPLACE,
             "MixtureOfGaussiansDpEvent at event cannot be read: "
-            "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL",
+            "neighboring_relation must be `ADD_OR_REMOVE_ONE` or `REPLACE_SPECIAL`, as one world "
+            "has no such record",
         ),
         (
             dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 12, 1.0),
             REPLACE,
             "TruncatedSubsampledGaussianDpEvent at event cannot be read: "
-            "it needs ADD_OR_REMOVE_ONE or REPLACE_SPECIAL: no theorem is known",
+            "neighboring_relation must be `ADD_OR_REMOVE_ONE` or `REPLACE_SPECIAL`, as no theorem "
+            "is known",
         ),
         (
             dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 10, 1),

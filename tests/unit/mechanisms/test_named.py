@@ -116,6 +116,17 @@ def test_a_sampling_scheme_by_its_word(word, scheme):
     assert family.make(1.0) == training
 
 
+def test_a_largest_batch_goes_with_noise_and_with_epsilon():
+    capped = {"data_size": 1000, "largest_batch": 75, "scheme": "truncated-poisson"}
+    scheme = {**capped, "scheme": ta.Sampling.TRUNCATED_POISSON}
+    assert parse("dpsgd:noise_multiplier=1,sampling_rate=0.05,steps=20", **capped) == ta.dp_sgd(
+        1, 0.05, 20, **scheme
+    )
+    training = parse("dpsgd:epsilon=2,delta=1e-5,sampling_rate=0.05,steps=1", **capped)
+    assert training.base.largest_batch == 75
+    assert 1.99 < training.epsilon(1e-5) <= 2
+
+
 def test_an_epoch_cut_short_is_random_allocation_still():
     cut = ta.dp_sgd(1, 0.01, 1050, scheme=ta.Sampling.RANDOM_ALLOCATION)
     said = sampling_assumption(cut)

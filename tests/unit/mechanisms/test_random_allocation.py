@@ -27,8 +27,10 @@ def test_noise_for_a_budget():
 
 
 def test_an_epoch_is_a_whole_number_of_steps():
-    with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch"):
+    with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch") as told:
         ta.dp_sgd(1.0, 0.03, 1_000, scheme=SCHEME)
+    assert str(told.value).endswith("33 steps an epoch have a rate of 0.030303030303030304")
+    assert ta.dp_sgd(1.0, 0.030303030303030304, 33, scheme=SCHEME).base.times == 33
     with pytest.raises(InvalidArgument, match="1 over a whole number of steps an epoch"):
         ta.dp_sgd(1.0, 0.0, 1_000, scheme=SCHEME)
 
@@ -55,6 +57,12 @@ def test_extremes_have_curves():
     assert quiet.upper.epsilon(1e-5) <= quiet.lower.epsilon(1e-5) < 1e-2
     many = ta.Gaussian(1).allocated(10**6).bracket(1e-5)
     assert 0 <= many.lower.epsilon(1e-5) < 5e-3
+
+
+@pytest.mark.parametrize(("sigma", "steps", "often"), [(0.12, 6, 2), (0.13, 6, 2), (1e4, 50, 7)])
+def test_extremes_of_several_participations_have_two_sides(sigma, steps, often):
+    lower, upper = ta.Gaussian(sigma).allocated(steps, often).bracket(1e-5, 1e-2)
+    assert 0 < upper.epsilon(1e-5) <= lower.epsilon(1e-5)
 
 
 EPOCH = ta.Gaussian(1.0).allocated(10)

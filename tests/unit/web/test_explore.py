@@ -82,3 +82,14 @@ def test_every_picture_is_that_of_the_curve(kind):
 def test_what_cannot_be_shown_is_said(values, message):
     with pytest.raises(ta.TellapartError, match=message):
         VIEW.answer(VIEW.read(values))
+
+
+def test_both_ends_are_said_where_they_do_not_meet():
+    schedule = "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=100"
+    shuffled = VIEW.answer(VIEW.read({"mechanism": f"{schedule},scheme=shuffled"})).sentences
+    assert shuffled[2].startswith("Assumes batches cut from a random order of the records")
+    reached = "The other end, which some attack surely reaches: ε at δ = 1e-5 ≥ 4.0"
+    assert shuffled[3].startswith(reached)
+    poisson = VIEW.answer(VIEW.read({"mechanism": schedule})).sentences
+    assert len(poisson) == 3
+    assert poisson[2].startswith("Assumes Poisson-sampled batches")

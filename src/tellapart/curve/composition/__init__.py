@@ -4,5 +4,8 @@
 - `loss_laws`, `laplace_loss`, `subsampled_gaussian` and `loss_quadrature` are privacy losses by
   their moments; `infinite_loss` is the mass δ∞ of outputs that only one world has;
 - `moment_bounds` hold where no engine has the digits;
-- `subsampling`, `shuffling` and `group_privacy` change one step's curve.
+- `subsampling`, `shuffling` and `group_privacy` change one step's curve; `announced` is one of
+  several steps, drawn at random;
+- `random_allocation`, `several_participations`, `shuffled_epochs` and `replaced_sample` are what
+  data loaders do.
 """

@@ -10,16 +10,19 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
+from tellapart.curve.composition.group_privacy import OneStep
+from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 from tellapart.curve.composition.subsampling import SampledCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import BatchStep, Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.combine import Enclosed, Fineness
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
 
 
 @dataclass(frozen=True, repr=False)
-class TruncatedPoisson(BatchStep):
+class TruncatedPoisson(Enclosed):
     """A noisy sum of a Poisson sample, of which no more than the largest batch is kept.
 
     The curve is a guarantee (`Bound.LOWER`). Let n be the records of the larger data set, yours
@@ -35,6 +38,9 @@ class TruncatedPoisson(BatchStep):
 
     Under zero-out a blanked record takes y's place all the same: given m ≥ B and that it does,
     both sums lack y, and differ by x: a Gaussian answer with probability p, and else nothing.
+
+    **The other side of its bracket is an attack** (`Bound.UPPER`): if all other records add 0,
+    yours is seen as often as it is kept, with probability (1 − τ)·q + τ·p, cap or no cap.
 
     Under add/remove ``data_size`` counts the data set with your record. The cap is not free:
 
@@ -75,6 +81,21 @@ class TruncatedPoisson(BatchStep):
         more = float(bdtrc(b, n, self.rate)) if b < n else 0.0
         return full, min(b * more / (n * full), 1.0) if full > 0 else 0.0
 
+    @property
+    def closes(self) -> bool:
+        return False
+
+    def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
+        """One step on this side of the truth: the guarantee, or what an attack reaches."""
+        full, taken = self._cut
+        kept = (1 - full) * self.rate + full * taken
+        if side is Bound.LOWER or kept == 0 or self.base.sensitivity == 0:
+            return self._present_test()
+        shift = self.base.sensitivity / self.base.sigma
+        if kept == 1:
+            return GaussianCurve(shift)
+        return OneStep(MixtureLoss(shift, (1 - kept, kept)))
+
     def _present_test(self) -> TradeoffCurve:
         full, taken = self._cut
         shift = self.base.sensitivity / self.base.sigma
@@ -86,6 +107,15 @@ class TruncatedPoisson(BatchStep):
         elif full > 0:
             parts += [(full * taken, GaussianCurve(shift)), (full * (1 - taken), nothing())]
         return AnnouncedCurve(tuple(part for part in parts if part[0] > 0), Bound.LOWER)
+
+    def _grouped(self, size: int) -> Mechanism:
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            # Each who leaves makes the data smaller, and a cap on less data may leak more.
+            raise Unsupported(
+                "a group that leaves changes the size of the data, by which truncated Poisson "
+                "samples are accounted for: give the Gaussian neighbours=Neighbours.ZERO_OUT"
+            )
+        return super()._grouped(size)
 
     def _unsampled(self, scheme: Sampling) -> str:
         return "it is a sample already: leave .sampled out"

@@ -6,25 +6,32 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import bdtrc, xlog1py
+from scipy.special import bdtrc
 
 from tellapart import _checks
-from tellapart._numeric.binomial import log_choose
+from tellapart._checks import Array
+from tellapart._numeric.binomial import pmf
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
+from tellapart.curve.composition.random_allocation import contracted, curve_on_side, normal_cells
 from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import BatchStep, Sampling
+from tellapart.mechanisms.base import Sampling
+from tellapart.mechanisms.combine import Enclosed, Fineness
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
 
 # More copies than are likely to come up so rarely count as revealing all.
 _RAREST = 1e-30
+# An attack looks at cells of the output of this width, out to so many deviations beyond the means.
+# Of masses that are not fainter, binomial weights and normal cells have so many digits.
+_WIDTH, _REACH = 0.01, 9.0
+_FAINTEST, _WEIGHT_ERROR = 1e-50, 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class WithReplacement(BatchStep):
+class WithReplacement(Enclosed):
     """A noisy sum over so many draws, of which several may be your record.
 
     The curve is a guarantee (`Bound.LOWER`): given which records were drawn, which does not depend
@@ -32,10 +39,17 @@ class WithReplacement(BatchStep):
     most the mean of those of Gaussian answers moved i times as far, i ~ Bin(draws, 1/data_size),
     by joint convexity. Neighbours zero out or replace a record, so that all others stay.
 
+    **The other side of its bracket is an attack** (`Bound.UPPER`). Zeroing out: all other records
+    point the other way, so that i copies move the sum of all by 2i with your record, and by i
+    without. Replacing: one value is that of all the others, and i copies of the other move the sum
+    by i times the sensitivity.
+
     >>> import tellapart as ta
     >>> step = ta.Gaussian(sigma=1, neighbours=ta.Neighbours.ZERO_OUT)
-    >>> round(WithReplacement(step, draws=10, data_size=100).epsilon(delta=1e-5), 3)
-    8.161
+    >>> drawn = WithReplacement(step, draws=10, data_size=100)
+    >>> most, least = (side.epsilon(delta=1e-5) for side in drawn.bracket(delta=1e-5))
+    >>> round(least, 3), round(most, 3)
+    (7.612, 8.161)
     """
 
     base: Gaussian
@@ -59,24 +73,43 @@ class WithReplacement(BatchStep):
             neighbours=self.base.neighbours,
         )
 
+    @property
+    def closes(self) -> bool:
+        return False
+
+    def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
+        """One step on this side of the truth: the guarantee, or what an attack reaches."""
+        shift = self.base.sensitivity / self.base.sigma
+        if side is Bound.LOWER or shift == 0 or self.draws == 0:
+            return self._present_test()
+        weights, rest = self._copies(_WEIGHT_ERROR * _FAINTEST)
+        ahead, back = (2, 1) if self.neighbours is Neighbours.ZERO_OUT else (1, 0)
+        copies = shift * np.arange(weights.size)
+        edges = np.arange(-_REACH, ahead * copies[-1] + _REACH, _WIDTH)
+        present, absent = (
+            weights @ np.array([normal_cells(edges - move * copy) for copy in copies])
+            for move in (ahead, back)
+        )
+        # Tests that never flag a cell so faint; more copies are lost in the error of the others.
+        kept = np.minimum(absent, present) > _FAINTEST
+        error = _WEIGHT_ERROR + rest / _FAINTEST
+        return curve_on_side(contracted(absent[kept], present[kept]), error, Bound.UPPER)
+
+    def _copies(self, rarest: float) -> tuple[Array, float]:
+        """How likely each number of copies is, from none on, and more than those."""
+        chance = 1 / self.data_size
+        most = next(i for i in range(self.draws + 1) if bdtrc(i, self.draws, chance) <= rarest)
+        weights = pmf(np.arange(most + 1), self.draws, chance)
+        return weights, float(bdtrc(most, self.draws, chance))
+
     def _present_test(self) -> TradeoffCurve:
-        shift, chance = self.base.sensitivity / self.base.sigma, 1 / self.data_size
+        shift = self.base.sensitivity / self.base.sigma
         if shift == 0 or self.draws == 0:
             return nothing()
-        most = next(i for i in range(self.draws + 1) if bdtrc(i, self.draws, chance) <= _RAREST)
-        copies = np.arange(1, most + 1)
-        weights = np.exp(
-            log_choose(self.draws, copies)
-            + copies * math.log(chance)
-            + xlog1py(self.draws - copies, -chance)
-        )
-        moved = [
-            (float(weight), GaussianCurve(float(i) * shift))
-            for i, weight in zip(copies, weights, strict=True)
-        ]
-        sure = float(bdtrc(most, self.draws, chance))
-        still = max(1 - sure - math.fsum(weights), 0.0)
-        parts = [*moved, (sure, everything(Bound.LOWER)), (still, nothing())]
+        weights, rest = self._copies(_RAREST)
+        moved = [(float(weight), GaussianCurve(i * shift)) for i, weight in enumerate(weights) if i]
+        still = max(1 - rest - math.fsum(weights[1:]), 0.0)
+        parts = [*moved, (rest, everything(Bound.LOWER)), (still, nothing())]
         return AnnouncedCurve(tuple(part for part in parts if part[0] > 0))
 
     def _unsampled(self, scheme: Sampling) -> str:

@@ -11,7 +11,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.record import Ink, Spot
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.in_words import text_in_words
-from tellapart.mechanisms.subject import curve_of, scope
+from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.web import controls
 from tellapart.web.answer import Answer, Words, risks_table
@@ -55,11 +55,13 @@ def _answer(state: ExploreState) -> Answer:
     readings = risk.summary(curve, prior=prior, fpr=state.fpr, delta=state.delta)
     by_key = {reading.key: reading for reading in readings}
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
+    assumed = (sampling_assumption(subject), _other_end(subject, state.delta))
     return Answer(
         headline=state.mechanism,
         sentences=(
             f"{by_key['epsilon']}; {by_key['advantage']}.",
             f"These numbers are {scope(subject)}.",
+            *filter(None, assumed),
         ),
         drawing=pictures.draw(
             state.picture, {state.mechanism: curve}, prior, [_attacker(state, curve)]
@@ -72,6 +74,16 @@ def _answer(state: ExploreState) -> Answer:
         command=_command(state),
         reports=True,
     )
+
+
+def _other_end(subject: Subject, delta: float) -> str:
+    """What some attack surely reaches, where that is not as good as the guarantee."""
+    attack = attacked(subject, delta)
+    if attack is None:
+        return ""
+    by_key = {reading.key: reading for reading in risk.summary(attack, delta=delta)}
+    ends = f"{by_key['epsilon']}; {by_key['advantage']}"
+    return f"The other end, which some attack surely reaches: {ends}."
 
 
 def _attacker(state: ExploreState, curve: TradeoffCurve) -> Spot:
