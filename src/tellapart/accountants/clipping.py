@@ -85,3 +85,18 @@ class Clipping:
     def unfinished(self) -> bool:
         """Whether a batch that was split to fit memory still waits for its last piece."""
         return bool(self.optimizer._step_skip_queue) or self.optimizer._is_last_step_skipped
+
+    def holds_over(self, ahead: int) -> bool:
+        """Whether, as a batch is drawn, the next step has pieces of other batches in it.
+
+        Pieces of a batch that is split to fit memory are announced as they are drawn, the last of
+        each as such, at most so many ``ahead`` of the one that is trained on.
+        """
+        announced = self.optimizer._step_skip_queue
+        skips = announced[-1] if announced else self.optimizer._is_last_step_skipped
+        return len(announced) > ahead or bool(skips)
+
+    @property
+    def untold(self) -> bool:
+        """Whether a step was taken whose noise nobody asked for."""
+        return self._largest > 0 and not self.optimizer._is_last_step_skipped

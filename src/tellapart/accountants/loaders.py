@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+import numpy as np
 import torch
 from opacus.utils.batch_memory_manager import BatchSplittingSampler
 from opacus.utils.uniform_sampler import (
@@ -24,6 +25,7 @@ from opacus.utils.uniform_sampler import (
 from torch.utils import data
 
 from tellapart import _checks
+from tellapart._checks import Array
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -189,9 +191,14 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
         rate, empty = each.batches.rate, each.batches.empty
         for (noise, _), count in each.steps.items():
             poisson[noise, rate] += count
+        # Batches that were left out count as if they had been steps: by a distributed sampler, which
+        # draws no empty ones, or in training, where they may have been left out for being empty.
+        unseen = each.drawn - each.steps.total()
         if empty:
-            # Batches that were left out count as if they had been steps.
             unseen = max(each.batches.batches - each.steps.total(), 0)
+        elif unseen > 0:
+            empty = (1 - rate) ** (each.batches.data_size - 1)
+        if empty:
             poisson[min(noise for noise, _ in each.steps), rate] += unseen
             log_hidden += (each.steps.total() + unseen) * math.log1p(-rate * empty)
     taken = {step: count for step, count in poisson.items() if count and step[1]}
@@ -231,12 +238,14 @@ def batches_of(loader: Any) -> Batches | None:
     Schemes that are known, and for which no theorem is, are refused.
     """
     _refuse_stream(loader)
+    _refuse_repeats(loader)
     return _read(_whole(loader))
 
 
 def poisson_of(loader: Any, replicas: int) -> Batches:
     """The Poisson samples that Opacus will draw instead of a loader's batches."""
     _refuse_stream(loader)
+    _refuse_repeats(loader)
     size, asked = len(loader.dataset), 1 / len(loader)
     rate, batches = coin(asked), int(1 / asked)
     if replicas > 1:
@@ -269,6 +278,47 @@ def warn_of_discarded(loader: Any) -> None:
             "torch.utils.data.Subset",
             stacklevel=3,
         )
+
+
+def drawn_ahead(loader: Any) -> int:
+    """How many batches the workers of a loader draw before they are asked for."""
+    return int(getattr(loader, "num_workers", 0) * (getattr(loader, "prefetch_factor", 0) or 0))
+
+
+def check_replicas(loader: Any, optimizer: Any) -> None:
+    """Refuse a loader that gives every replica all records, where replicas sum their gradients."""
+    sampler, replicas = _whole(loader), getattr(optimizer, "world_size", 1)
+    parts = [getattr(each, "num_replicas", 1) for each in (sampler, getattr(sampler, "sampler", 0))]
+    if replicas > max(parts):
+        raise Unsupported(
+            f"the loader gives each of {replicas} replicas all records, so that one may be in a "
+            f"step {replicas} times: give it a DistributedSampler; or {_INSTEAD}"
+        )
+
+
+def _refuse_repeats(loader: Any) -> None:
+    """Refuse a data set that was put together with some of its records more than once."""
+    places: dict[int, list[Array]] = {}
+
+    def look(part: Any, chosen: Array | None) -> None:
+        if isinstance(part, data.Subset):
+            indices = np.asarray(part.indices)
+            look(part.dataset, indices if chosen is None else indices[chosen])
+        elif isinstance(part, data.ConcatDataset):
+            chosen = np.arange(len(part)) if chosen is None else chosen
+            for inner, end in zip(part.datasets, part.cumulative_sizes, strict=True):
+                start = end - len(inner)
+                look(inner, chosen[(chosen >= start) & (chosen < end)] - start)
+        elif chosen is not None:
+            places.setdefault(id(part), []).append(chosen)
+
+    look(getattr(loader, "dataset", None), None)
+    for chosen in map(np.concatenate, places.values()):
+        if len(np.unique(chosen)) < len(chosen):
+            raise Unsupported(
+                "the data set (torch's Subset or ConcatDataset) has a record more than once, which "
+                "is then in a step several times: have each once, or weigh its loss before clipping"
+            )
 
 
 def _refuse_stream(loader: Any) -> None:

@@ -47,6 +47,8 @@ __all__ = ["CurveAccountant", "accountant", "check_training"]
 
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
+# Of these a record may be in several batches of a pass.
+_REPEATING = (Draw.POISSON, Draw.WITH_REPLACEMENT)
 # The accountant that Opacus takes where none is named.
 _USUAL = "prv"
 
@@ -95,6 +97,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         # Those of them that loaders have told of, by name.
         self._begun: dict[object, Pass] = {}
         self._current: Pass | None = None
+        # How many batches loaders draw before they are trained on.
+        self._ahead = 0
         self._clippings: list[Clipping] = []
         # What was seen in training that no theorem covers.
         self._doubts: list[str] = []
@@ -117,7 +121,9 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             self._clipping(optimizer, module)
         self.batches = scheme_of(loader, self.assume)
         if self.batches is not None:
+            loaders.check_replicas(loader, optimizer)
             loaders.listened(loader, self._drawn)
+            self._ahead = max(self._ahead, loaders.drawn_ahead(loader))
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """What Opacus calls at each step: it looks at the optimizer as well."""
@@ -152,8 +158,13 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         unseen = +unseen
         if self._plan is not None:
             return loaders.training(self._plan.passes(unseen), {})
+        if any(each.untold for each in self._clippings):
+            self._doubt(
+                "an optimizer took steps of which this accountant was not told (attach_step_hook "
+                "puts another hook in its place: call this one's from yours)"
+            )
         if self._doubts:
-            raise Unsupported(f"no ε for these steps: {'; '.join(dict.fromkeys(self._doubts))}")
+            raise Unsupported(f"no ε for these steps: {'; '.join(self._doubts)}")
         if self.assume is None:
             self._refuse(unseen)
         return loaders.training(self._passes, unseen)
@@ -195,12 +206,21 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         """A loader draws a batch, of the pass of this name."""
         if name not in self._begun:
             if self._begun and any(each.unfinished for each in self._clippings):
-                self._doubts.append(
+                self._doubt(
                     "a pass ended within a batch that was split to fit memory, and Opacus adds "
                     "what it has of that batch to the next step (end loops where a batch ends)"
                 )
             self._begun[name] = Pass(batches)
             self._passes.append(self._begun[name])
+        elif batches.draw in _REPEATING and any(
+            each.holds_over(self._ahead) for each in self._clippings
+        ):
+            self._doubt(
+                f"a step was skipped (signal_skip_step), so that the next has records of several "
+                f"batches of {batches.draw.value}, in which a record may be several times (take a "
+                "step on each batch; to fit memory, use Opacus's BatchMemoryManager, and train on "
+                "each of its pieces)"
+            )
         self._current = self._begun[name]
         self._current.drawn += 1
 
@@ -216,24 +236,29 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         if batches > 1:
             self._doubt_accumulation(current, batches)
         if current is not None and current.taken + batches <= current.drawn:
-            current.taken += batches
+            # Batches that were passed over are gone: a step on the same batch is none of theirs.
+            current.taken = max(current.taken + batches, current.drawn - self._ahead)
             current.steps[step] += 1
 
     def _doubt_accumulation(self, current: Pass | None, batches: int) -> None:
         """A record is in a step once if its batches are of one pass that has no record twice."""
         seen = current.batches.draw if current is not None else Draw.POISSON
         before = [each for each in self._passes if each is not current and each.steps]
-        if seen in (Draw.POISSON, Draw.WITH_REPLACEMENT):
-            self._doubts.append(
+        if seen in _REPEATING:
+            self._doubt(
                 f"gradients of {batches} batches of {seen.value} were accumulated in one step, in "
                 "which a record may be several times (take a step on each batch; to fit memory, "
                 "use Opacus's BatchMemoryManager)"
             )
         elif any(each.taken < each.drawn for each in before):
-            self._doubts.append(
+            self._doubt(
                 "gradients of batches of two passes may have been accumulated in one step, in "
                 "which a record is then twice (take a step at the end of each pass)"
             )
+
+    def _doubt(self, seen: str) -> None:
+        if seen not in self._doubts:
+            self._doubts.append(seen)
 
     def _refuse(self, unseen: Counter[loaders.Step]) -> None:
         """Steps of which nobody knows how their batches were drawn; whole data need no sample."""
@@ -244,8 +269,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             drawn = sum(each.drawn for each in self._passes)
             raise Unsupported(
                 f"{len(self):,} steps were taken on {drawn:,} batches of the loader that "
-                "make_private returned, so that others came from elsewhere: train on that loader; "
-                f"or, if all were Poisson samples, {SAY_SO}"
+                "make_private returned, so that some were on others, or twice on one: train on that "
+                f"loader, a step on each batch; or, if all were Poisson samples, {SAY_SO}"
             )
         raise Unsupported(
             "no data loader was seen, and ε depends on how batches are drawn: call "
@@ -296,6 +321,7 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
     rounds = _checks.whole(1, 10**6, epochs=epochs)
     asked = _checks.inside_unit(delta=delta)
     batches = known_scheme(loader)
+    loaders.check_replicas(loader, optimizer)
     clips = [each for each in held if hasattr(each, "max_grad_norm") and each is not optimizer]
     schedules = [each for each in held if isinstance(each, (_NoiseScheduler, _GradClipScheduler))]
     plan = _noise_by_epoch(Clipping(optimizer, clips[0] if clips else None), schedules, rounds)

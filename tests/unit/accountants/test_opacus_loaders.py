@@ -210,6 +210,106 @@ def test_two_steps_on_one_batch_are_no_two_samples():
         engine.get_epsilon(1e-5)
 
 
+def test_batches_that_were_passed_over_do_not_pay_for_two_steps_on_one():
+    engine, (model, optimizer, loader) = private(poisson_sampling=True, batch_size=8)
+    for number, (x, y) in enumerate(loader):
+        for _ in range(2 * (number % 2)):
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    with pytest.raises(ta.Unsupported, match="8 steps were taken on 8 batches"):
+        engine.get_epsilon(1e-5)
+
+
+def test_a_look_at_the_data_does_not_pay_for_steps_on_another_loader():
+    engine, (model, optimizer, loader) = private(poisson_sampling=True, batch_size=8)
+    assert len(list(loader)) == 8
+    epoch(model, optimizer, data.DataLoader(ROWS, batch_size=8, shuffle=True))
+    with pytest.raises(ta.Unsupported, match="8 steps were taken on 8 batches"):
+        engine.get_epsilon(1e-5)
+
+
+def test_steps_that_are_skipped_leave_several_poisson_samples_in_one():
+    """Opacus reports four samples that were trained on in one step as one of them."""
+    for poisson in (True, False):
+        engine, (model, optimizer, loader) = private(poisson, batch_size=8, shuffle=True)
+        for number, (x, y) in enumerate(loader, 1):
+            optimizer.signal_skip_step(do_skip=number % 4 > 0)
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        assert len(engine.accountant) == 2
+        if poisson:
+            with pytest.raises(ta.Unsupported, match=r"a step was skipped \(signal_skip_step\)"):
+                engine.get_epsilon(1e-5)
+        else:  # of one pass, so that each record is in one step all the same
+            expected = STEP.shuffled_batches(8).curve().epsilon(1e-5)
+            assert engine.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-9)
+
+
+def test_pieces_that_are_left_out_spill_into_the_next_batch():
+    """Opacus announces pieces as it draws them: who passes over one mixes up all that follow."""
+    engine, (model, optimizer, loader) = private(poisson_sampling=True, batch_size=16)
+    with BatchMemoryManager(
+        data_loader=loader, max_physical_batch_size=4, optimizer=optimizer
+    ) as pieces:
+        for number, (x, y) in enumerate(pieces):
+            if number != 1:
+                torch.nn.functional.mse_loss(model(x), y).backward()
+                optimizer.step()
+                optimizer.zero_grad()
+    with pytest.raises(ta.Unsupported, match=r"and train on each of its pieces"):
+        engine.get_epsilon(1e-5)
+
+
+def test_poisson_samples_that_are_passed_over_may_have_been_empty():
+    """Who takes no step on an empty batch shows a record that is alone in one."""
+    engine, (model, optimizer, loader) = private(poisson_sampling=True, batch_size=8)
+    for number, (x, y) in enumerate(loader):
+        if number != 3:
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    alone_in_it = 1 - (1 - (1 / 8) * (7 / 8) ** 63) ** 8
+    poisson, curve = ta.dp_sgd(1.1, 1 / 8, 8).curve(), engine.accountant.curve()
+    for epsilon in (0.1, 1.0):
+        expected = (1 - alone_in_it) * poisson.delta(epsilon) + alone_in_it
+        assert curve.delta(epsilon) == pytest.approx(expected, rel=1e-6)
+
+
+def test_steps_of_which_nobody_told_are_not_free():
+    engine, made = private(poisson_sampling=True, batch_size=8)
+    made[1].attach_step_hook(lambda optimizer: None)
+    epoch(*made)
+    with pytest.raises(ta.Unsupported, match="steps of which this accountant was not told"):
+        engine.get_epsilon(1e-5)
+
+
+@pytest.mark.parametrize("poisson", [True, False])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        data.Subset(ROWS, [*range(64), 5]),
+        data.Subset(data.Subset(ROWS, range(32)), [0, 1, 1]),
+        data.ConcatDataset([ROWS, ROWS]),
+        data.ConcatDataset([data.Subset(ROWS, range(32)), data.Subset(ROWS, range(31, 64))]),
+        data.Subset(data.ConcatDataset([ROWS, ROWS]), [3, 67]),
+    ],
+)
+def test_data_that_have_a_record_twice_are_refused(rows, poisson):
+    """Oversampling by copies: a step has the record as often."""
+    with pytest.raises(ta.Unsupported, match="has a record more than once"):
+        private(poisson, more={"data_loader": data.DataLoader(rows, batch_size=1)})
+
+
+def test_data_put_together_of_other_records_are_not_refused():
+    first, second = data.random_split(ROWS, [40, 24])
+    rows = data.Subset(data.ConcatDataset([first, data.Subset(ROWS, second.indices)]), range(9, 60))
+    engine, made = private(more={"data_loader": data.DataLoader(rows, batch_size=8, shuffle=True)})
+    epoch(*made)
+    assert engine.accountant.batches.data_size == 51
+
+
 @pytest.mark.parametrize("rate", [0.01, 1 / 93, 0.3, 1e-8, 0.125, 1.0])
 def test_coins_of_torch_have_twenty_four_bits(rate):
     """How often they come up, counted near the rate: there are no numbers between multiples."""
@@ -474,6 +574,22 @@ def test_distributed_poisson_samples_pay_for_the_batches_they_leave_out(alone):
     for epsilon in (0.1, 1.0, 2.0):
         expected = (1 - alone_in_it) * poisson.delta(epsilon) + alone_in_it
         assert curve.delta(epsilon) == pytest.approx(expected, rel=1e-6)
+
+
+def test_replicas_that_each_have_all_records_are_refused(alone):
+    """Gradients are summed over replicas: a record would be in a step once for each."""
+    given = parts()
+    module = opacus.distributed.DifferentiallyPrivateDistributedDataParallel(given["module"])
+    engine, (_, optimizer, loader) = private(more={**given, "module": module}, batch_size=8)
+    optimizer.world_size = 2
+    order = data.DistributedSampler(ROWS, num_replicas=2, rank=0)
+    for look in (
+        lambda loader: engine.accountant.look_at(loader, optimizer),
+        lambda loader: check_training([optimizer, loader], epochs=1),
+    ):
+        with pytest.raises(ta.Unsupported, match="each of 2 replicas all records"):
+            look(loader)
+        look(data.DataLoader(ROWS, batch_size=8, sampler=order))
 
 
 def test_the_chance_to_be_alone_may_be_tiny():
