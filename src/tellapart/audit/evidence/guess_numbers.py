@@ -71,7 +71,7 @@ class GuessPlan:
     """What fixes the numbers of guesses before any score is seen: a claim, or none.
 
     >>> GuessPlan(GaussianCurve(1.0)).numbers(canaries=1000, level=0.05)
-    (PlannedGuesses(guesses_in=56, guesses_out=56, level=0.05),)
+    (PlannedGuesses(guesses_in=71, guesses_out=71, level=0.05),)
     """
 
     claim: TradeoffCurve | None = None
