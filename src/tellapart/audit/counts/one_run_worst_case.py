@@ -51,9 +51,9 @@ from tellapart.curve.closed import GaussianCurve
 # Beyond so many guesses the programme takes seconds, and gains little over the recursion.
 MOST_GUESSES = 500
 # How many b are tried over the whole range, and then among those that matter.
-_COARSE, _FINE = 10, 14
+_COARSE, _FINE = 10, 12
 # By how much the finer list may lower a chance.
-_REFINED = 1.25
+_REFINED = 1.12
 # From here on δ·m counts for nothing.
 _NEGLIGIBLE = 1e-2
 # Above what sums of a few thousand terms, and a claimed curve's δ, are off by.
@@ -61,6 +61,8 @@ _ROUNDING, _LEAST = 1e-9, 1e-13
 _ULPS = 32 * 2.0**-53
 # The programme refutes a few right guesses earlier than the recursion: not worth asking before.
 _GAIN = 3, 50
+# By so many guesses one fewer right one is usually needed.
+_USUAL = 150
 # By how much the programme's μ usually exceeds the recursion's: near enough to it, the certificate
 # of one μ ends where that of any other would, but for squares of what is left.
 FURTHER = 1.025
@@ -223,10 +225,16 @@ class CurveTest:
     def least_refuting(self) -> int:
         """The least number of right guesses that refutes the claim; one too many if none does."""
         least = first_whole(self.by_recursion, 0, self.made + 1)
+        if not self.exact:
+            return least
         earliest = max(least - self._gain, 0)
-        while self.exact and least > earliest and self.p_value(least - 1) < self.level:
-            least -= 1
-        return least
+        start = max(least - max(self.made // _USUAL, 1), earliest)
+        raised = False
+        while start < least and not self.p_value(start) < self.level:
+            start, raised = start + 1, True
+        while not raised and start > earliest and self.p_value(start - 1) < self.level:
+            start -= 1
+        return start
 
     @property
     def exact(self) -> bool:
