@@ -295,8 +295,8 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     From the recursion's answer upwards: the certificate found at one μ bounds the chance at every
     μ, so the largest μ at which it stays below the level is refuted, and hardly any larger one is.
 
-    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 3)
-    0.802
+    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 2)
+    0.8
     """
     mu = recursion.mu_lower(guesses, level)
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
