@@ -83,7 +83,7 @@ def decide(
     """
     if init:
         return _begin(file, output)
-    page = None if report is None else writing.target(report)
+    page = None if report is None else writing.target(report, "--report")
     record = decisions.read(file)
     if page is not None:
         writing.refuse_sources(page, (file, *record.evidence_paths(file.parent)), "--report")
@@ -156,6 +156,8 @@ def _text(
     if not answer.feasible:
         names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
         terminal.title(console, f"INFEASIBLE: {answer.accuracy} clashes with {names}")
+        for limit in answer.clashes:
+            terminal.line(console, f"limit[{limit.place}] is {limit}.")
         terminal.line(console, "Raise utility.at_most, or accept more of these risks.")
         console.print()
     against = checked.broken[int(checked.overdue) :]  # whether a review is late, --check says

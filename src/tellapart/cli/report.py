@@ -83,7 +83,7 @@ def report(
         raise InvalidArgument(
             "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"
         )
-    place = None if page is None else writing.target(page)
+    place = None if page is None else writing.target(page, "PAGE")
     refuse_half_asked(attacker.given())
     before, text = name_before(mechanism or "any")
     subject, called, deltas = asked(text, values.given(), at_delta)

@@ -108,7 +108,7 @@ class AuditAnswer:
         verbose: bool = False,
     ) -> AuditAnswer:
         """From the options of a command."""
-        page = None if report is None else writing.target(report)
+        page = None if report is None else writing.target(report, "--report")
         prior = knowledge.prior_inside()
         return cls(page, output, about.unit, about.answers(), prior, deltas, verbose)
 

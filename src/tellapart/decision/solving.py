@@ -58,7 +58,8 @@ class LimitAnswer:
     """One limit beside its baseline and what the chosen noise achieves.
 
     ``alone`` is the value that this limit would ask if it were the only one; ``binding`` says that
-    a value less private than the chosen one breaks it.
+    a value less private than the chosen one breaks it. ``known_members``: an attacker may know who
+    is in the data, and looks for a value of a record.
     """
 
     place: int
@@ -69,6 +70,7 @@ class LimitAnswer:
     binding: bool
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
     advantage: Reading | None = field(default=None, repr=False)
+    known_members: bool = False
 
     @property
     def attacker(self) -> str:
@@ -103,7 +105,12 @@ class LimitAnswer:
     @property
     def count(self) -> CountedRisk | None:
         """The risk as a count of people; None where it is no share of any."""
-        return counted(self.reading, self.about, "release", bound=self.asked.bound)
+        return self._counted(self.reading, self.asked.bound)
+
+    def _counted(self, reading: Reading, bound: float | None = None) -> CountedRisk | None:
+        return counted(
+            reading, self.about, "release", bound=bound, known_members=self.known_members
+        )
 
     @property
     def accepted(self) -> str:
@@ -119,7 +126,7 @@ class LimitAnswer:
         """The risk without and with the release in people; of an ε, the advantage it allows."""
         if (count := self.count) is not None:
             return count.sentence
-        beside = None if self.advantage is None else counted(self.advantage, self.about, "release")
+        beside = None if self.advantage is None else self._counted(self.advantage)
         said = f"{self.reading.name}: {self.reached}; without the release, {self.without}."
         return said if beside is None else f"{said} {beside.sentence}"
 
@@ -605,7 +612,14 @@ def _limits(
             alone = None if unbound(only) else only.short
         readings = _read_off(limit, curve, about)
         own = LimitAnswer(
-            place, limit, asked, alone=alone, binding=binding, about=about, **readings
+            place,
+            limit,
+            asked,
+            alone=alone,
+            binding=binding,
+            about=about,
+            known_members=decision.correlation is not None,
+            **readings,
         )
         answers.append(own)
     return tuple(answers)

@@ -164,11 +164,20 @@ def _broken(answer: Answer, limit: LimitAnswer) -> str:
     )
 
 
+_SUSPECTED = "somebody with the record that is suspected"
+
+
 def _harms(decision: decisions.Decision) -> Iterator[str]:
-    """What somebody could find out; of whom is in the data, what that says of the person."""
+    """What somebody could find out; of whom is in the data, what that says of the person.
+
+    Under a model of correlation that is no secret: what is, is a value of the person's record.
+    """
     for harm in dict.fromkeys(limit.measure.harm for limit in decision.limits):
         member = decision.release.member if harm == MEMBERSHIP else None
-        yield harm if member is None else f"{harm}: {member.rstrip('.')}"
+        if harm == MEMBERSHIP and decision.correlation is not None:
+            yield f"that the person is {(member or _SUSPECTED).rstrip('.')}"
+        else:
+            yield harm if member is None else f"{harm}: {member.rstrip('.')}"
 
 
 def _day(day: datetime.date) -> str:
@@ -178,7 +187,7 @@ def _day(day: datetime.date) -> str:
 
 def _records(group: int, correlation: str = "") -> str:
     if correlation:
-        return f"one record, correlated with others: {correlation}"
+        return f"one record; others of the same person tell about it: {correlation}"
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
@@ -194,7 +203,8 @@ def _counted(
     answer: Answer, attacker: str, reading: Reading, bound: float | None = None
 ) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
-    return counted(reading, about, "release", bound=bound)
+    known = answer.decision.correlation is not None
+    return counted(reading, about, "release", bound=bound, known_members=known)
 
 
 def _picture(answer: Answer) -> PeoplePicture | None:
@@ -229,7 +239,8 @@ def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
         yield f"It is in use now, and {best}."
     else:
         kept = _KEPT[check.kept] if check.kept is not None else f"is {_KEPT[None]}"
-        yield f"It is in use now, and {kept}; {best} is {_value(least)}."
+        fixed_values = tuple(answer.decision.mechanism.fixed)
+        yield f"It is in use now, and {kept}; {best} is {_mechanism(least, but=fixed_values)}."
     if check.questions:
         yield "All this holds only if the open questions above are answered as assumed."
     if (binding := answer.binding) is not None:
@@ -246,6 +257,8 @@ def _utility(answer: Answer) -> tuple[str, ...]:
         off = f"the error of {error.of}"
         if wanted is not None and wanted.cells and error.of.startswith("the histogram"):
             off = f"the largest error of {wanted.cells:,} counts"
+        elif wanted is not None and wanted.statistic == "gradient":
+            off = "the error of each number in a step of the training (mean gradient)"
         said.append(
             f"In {short(100 * error.coverage)} of 100 cases {off} is at most "
             f"{_few(error.margin, most)}{wished}."

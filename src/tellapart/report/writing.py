@@ -19,18 +19,18 @@ _KEYS = ({"headline", "reasons", "curves", "made"}, {"headline", "answer", "toml
 _KINDS = "a report, as report.of(verdict) gives, or the document of a decision"
 
 
-def target(path: str | Path) -> Path:
+def target(path: str | Path, called: str = "path") -> Path:
     """Where the page would go, checked before anything is computed for it."""
     from tellapart.report import html  # noqa: F401 - says which extra is missing
 
     place = Path(path)
     if place.suffix.lower() not in (".html", ".htm"):
-        _checks.refuse("path", "end in .html", str(path))
+        _checks.refuse(called, "end in .html", str(path))
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
     if place.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
-    _free(place)
+    _free(place, called)
     return place
 
 
@@ -39,12 +39,12 @@ def places(page: Path) -> tuple[Path, Path]:
     return page, page.with_suffix(".json")
 
 
-def _free(page: Path) -> None:
+def _free(page: Path, called: str) -> None:
     """Only an earlier report of this page makes way for its data; nobody named the other file."""
     place, beside = places(page)
     if os.path.lexists(beside) and not (place.exists() and _is_report(beside)):
         _checks.refuse(
-            "path",
+            called,
             f"leave {beside} as it is, where the report's data would go: name another page, "
             f"such as {place.with_stem(f'{place.stem}-report')}, or move that file",
             str(place),

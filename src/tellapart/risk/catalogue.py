@@ -176,7 +176,8 @@ class Counted:
     """A risk as a count: of so many such people or attempts, so many are this (``one``, ``many``).
 
     ``where`` is what else must be said for the count to have a meaning, and ``dot`` what one of
-    them is in a picture, where that is not the same. ``people``: what is counted is people.
+    them is in a picture, where that is not the same. ``people``: what is counted is people. Whom
+    an attack is to find stands in braces, to be filled in from ``IN_THE_DATA`` or ``SUCH_PEOPLE``.
     """
 
     of: str
@@ -189,6 +190,26 @@ class Counted:
 
 # What somebody who tells members from non-members finds out about a person.
 MEMBERSHIP = "that the person is in the data"
+# Whom that somebody looks for: people in the data; or, where all of these may be known to be in it
+# and a value of their record is the secret, people with that value.
+IN_THE_DATA = {
+    "members": "people in the data",
+    "others": "people who are not in the data",
+    "not_these": "people who are not in it",
+    "is_one": "is in the data",
+    "are_these": "are in the data",
+    "be_one": "be in the data",
+    "pairs": "pairs of a person in the data and one who is not",
+}
+SUCH_PEOPLE = {
+    "members": "such people",
+    "others": "others",
+    "not_these": "others",
+    "is_one": "is such a person",
+    "are_these": "are such people",
+    "be_one": "be such a person",
+    "pairs": "pairs of such a person and another",
+}
 
 
 @dataclass(frozen=True)
@@ -285,7 +306,7 @@ def _error_meaning(value: float, *, prior: float) -> str:
     return f"error rate of the best attack; guessing blindly gives {blind}"
 
 
-_AT_FPR = "{fpr} of the people who are not in the data are flagged by mistake"
+_AT_FPR = "{fpr} of the {others} are flagged by mistake"
 
 # Keys of 0.1, which options and decision files may still have.
 OLD_KEYS = {"success": "accuracy"}
@@ -306,10 +327,10 @@ MEASURES: dict[str, Measure] = {
                 1,
             ),
             counted=Counted(
-                "people in the data",
-                "more is flagged than of as many people who are not in it",
-                "more are flagged than of as many people who are not in it",
-                dot="is flagged beyond as many as are flagged among people who are not in it",
+                "{members}",
+                "more is flagged than of as many {not_these}",
+                "more are flagged than of as many {not_these}",
+                dot="is flagged beyond as many as are flagged among {not_these}",
             ),
         ),
         Measure(
@@ -321,7 +342,7 @@ MEASURES: dict[str, Measure] = {
             limit=LimitRange(
                 "TPR at --fpr: share of members flagged.", "TPR at the FPR below", 0.02, 1e-3, 1
             ),
-            counted=Counted("people in the data", "is flagged", "are flagged", _AT_FPR),
+            counted=Counted("{members}", "is flagged", "are flagged", _AT_FPR),
         ),
         Measure(
             "ppv",
@@ -337,9 +358,7 @@ MEASURES: dict[str, Measure] = {
                 1e-3,
                 1,
             ),
-            counted=Counted(
-                "people whom the attacker flags", "is in the data", "are in the data", _AT_FPR
-            ),
+            counted=Counted("people whom the attacker flags", "{is_one}", "{are_these}", _AT_FPR),
         ),
         Measure(
             "precision",
@@ -358,9 +377,9 @@ MEASURES: dict[str, Measure] = {
             detail=True,
             counted=Counted(
                 "people whom the attacker flags",
-                "is in the data",
-                "are in the data",
-                "{recall} of the people in the data are flagged",
+                "{is_one}",
+                "{are_these}",
+                "{recall} of all {members} are flagged",
             ),
         ),
         Measure(
@@ -379,10 +398,10 @@ MEASURES: dict[str, Measure] = {
                 Scale.LINEAR,
             ),
             counted=Counted(
-                "people whom the attacker suspects alike",
-                "is in the data",
-                "are in the data",
-                "even where the noise happens to hide the least",
+                "people whom the attacker suspects equally",
+                "{is_one}",
+                "{are_these}",
+                "however the noise turns out",
             ),
         ),
         Measure(
@@ -418,8 +437,8 @@ MEASURES: dict[str, Measure] = {
             ),
             counted=Counted(
                 "people",
-                "is rightly said to be in the data or not",
-                "are rightly said to be in the data or not",
+                "is rightly said to {be_one} or not",
+                "are rightly said to {be_one} or not",
             ),
         ),
         Measure(
@@ -440,8 +459,8 @@ MEASURES: dict[str, Measure] = {
             detail=True,
             counted=Counted(
                 "people",
-                "is wrongly said to be in the data or not",
-                "are wrongly said to be in the data or not",
+                "is wrongly said to {be_one} or not",
+                "are wrongly said to {be_one} or not",
             ),
         ),
         Measure(
@@ -459,7 +478,7 @@ MEASURES: dict[str, Measure] = {
             ),
             detail=True,
             counted=Counted(
-                "pairs of a person in the data and one who is not",
+                "{pairs}",
                 "is put in the right order",
                 "are put in the right order",
                 people=False,

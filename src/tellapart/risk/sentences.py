@@ -12,7 +12,13 @@ from tellapart._numeric.text import fixed, short, to_digits
 from tellapart.curve.algebra import check_curve
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified
-from tellapart.risk.catalogue import MEASURES, PREDICATE_WEIGHT, Reading
+from tellapart.risk.catalogue import (
+    IN_THE_DATA,
+    MEASURES,
+    PREDICATE_WEIGHT,
+    SUCH_PEOPLE,
+    Reading,
+)
 from tellapart.risk.decisions import ppv, steepest
 from tellapart.risk.rates import advantage
 
@@ -99,13 +105,15 @@ def counted(
     release: str = "output",
     *,
     bound: float | None = None,
+    known_members: bool = False,
 ) -> CountedRisk | None:
     """A risk as a count of people, for people who read no rates; None where it is no share.
 
     ``about`` are the attacker's parameters that were asked for. With the output the count is
     rounded so that the attack never looks weaker, without it so that the gain never looks smaller.
     A risk that keeps the limit ``bound`` keeps it as a count, too: there are as many people as it
-    takes.
+    takes. With ``known_members`` an attack is to find a value
+    of a record, not whether it is in the data.
 
     >>> import tellapart as ta
     >>> from tellapart.risk.catalogue import MEASURES
@@ -131,12 +139,13 @@ def counted(
     shares = {key: f"{short(100 * value, 3)} %" for key, value in about.items() if value < 1}
     weight = about.get(PREDICATE_WEIGHT.key, 0)
     shares[PREDICATE_WEIGHT.key] = f"1 in {in_full(1 / weight)}" if weight else "no"
-    where = f" ({words.where.format(**shares)})" if words.where else ""
-    of = words.of.format(**shares)
-    caption = f"Each dot is one of {people:,} {of}; a filled one {words.dot or words.one}{where}."
+    named = {**shares, **(SUCH_PEOPLE if known_members else IN_THE_DATA)}
+    where = f" ({words.where.format(**named)})" if words.where else ""
+    of, dot = words.of.format(**named), (words.dot or words.one).format(**named)
+    caption = f"Each dot is one of {people:,} {of}; a filled one {dot}{where}."
     sentence = (
         f"Of {people:,} {of}, {side} "
-        f"{count:,} {_noun(str(count), words.one, words.many)}{where}; "
+        f"{count:,} {_noun(str(count), words.one, words.many).format(**named)}{where}; "
         f"without the {release}, {in_full(without)}."
     )
     return CountedRisk(people, without, count, side, sentence, caption, words.people)

@@ -169,13 +169,25 @@ def test_a_missing_file_and_a_wrong_day(run, written):
     assert "--today must be a date such as 2026-11-17, got 'soon'" in err
 
 
+def test_a_file_in_the_place_of_the_data_is_kept_and_the_option_named(run, written, tmp_path):
+    written()
+    kept = tmp_path / "mine.json"
+    kept.write_text("{}")
+    code, _, err = run(f"decide --report {tmp_path / 'mine.html'}")
+    assert code == 2
+    assert f"--report must leave {kept} as it is" in " ".join(err.split())
+    assert kept.read_text() == "{}"
+
+
 def test_risks_and_accuracy_that_clash_end_with_one_and_are_named(run, parsed, written):
     written(("at_most = 20", "at_most = 5"))
     code, out, err = run("decide")
     assert (code, err) == (1, "")
-    first, second, *_ = out.splitlines()
+    first, second, third, *_ = out.splitlines()
     assert first == "INFEASIBLE: 95 % interval of a histogram ≤ 5 clashes with limit[1]"
-    assert second == "  Raise utility.at_most, or accept more of these risks."
+    (limit,) = parsed("decide", code=1)["limits"]
+    assert second == f"  limit[1] is {limit['attacker']}, {limit['limit']}."
+    assert third == "  Raise utility.at_most, or accept more of these risks."
     assert parsed("decide", code=1)["clashes"] == [1]
     code, out, _ = run("decide --check --today 2026-12-01")
     assert code == 1

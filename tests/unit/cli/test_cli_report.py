@@ -65,7 +65,7 @@ def test_json_needs_no_page_and_writes_none(parsed, folder):
     [
         ("report", "PAGE must be given, as in: tellapart report laplace out.html --epsilon 1"),
         ("report laplace --epsilon 1", "PAGE must be given"),
-        ("report laplace out.txt --epsilon 1", "path must end in .html, got 'out.txt'"),
+        ("report laplace out.txt --epsilon 1", "PAGE must end in .html, got 'out.txt'"),
         ("report laplace no/out.html --epsilon 1", "No such file or directory: no/out.html"),
         ("report laplce out.html --epsilon 1", "mechanism must be one of any, laplace"),
         ("report out.html", "mechanism must be given as any:epsilon=…"),

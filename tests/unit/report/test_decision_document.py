@@ -97,6 +97,48 @@ def test_what_it_means_to_be_in_the_data_is_said(case):
     assert meant not in report.page(report.of_decision(silent))
 
 
+def test_who_is_known_to_be_in_the_data_is_not_said_to_be_found_there():
+    """Under a model of correlation a value of one record is the secret, not whose record it is."""
+    told = document("correlated")
+    record = told.answer.decision
+    assert "is in the cohort" in record.attackers[0].knows
+    words = first_page(report.page(told))
+    assert f"could find out that the person is {record.release.member}." in words
+    assert "suspects equally, at most 172 are such people (" in words
+    assert "a filled one is such a person (" in words
+    said = words.replace("What could go wrong for a person in the data", "")
+    assert "in the data" not in said
+    silent = replace(record, release=replace(record.release, member=None))
+    unsaid = first_page(report.page(report.of_decision(silent)))
+    assert "that the person is somebody with the record that is suspected." in unsaid
+
+
+def test_of_people_who_are_flagged_in_a_model_of_correlation_the_same_is_said():
+    record = document("correlated").answer.decision
+    (limit,) = record.limits
+    limits = tuple(
+        replace(limit, risk=risk, at_most=bound) for risk, bound in (("ppv", 0.5), ("tpr", 0.5))
+    )
+    words = first_page(report.page(report.of_decision(replace(record, limits=limits))))
+    assert "To flag a person is to say so of the person." in words
+    assert "are such people (5 % of the others are flagged by mistake)" in words
+    assert re.search("Of 1,000 such people, at most [0-9]+ are flagged", words)
+
+
+def test_where_everybody_is_in_the_data_no_number_is_said_twice():
+    words = first_page(report.page(document("census")))
+    assert "about 48,000 people, all who could have been in it." in words
+    assert "3,100 people of 410,000 who could" in first_page(report.page(document("cohort")))
+
+
+def test_what_more_noise_does_and_what_a_training_loses_is_said_to_anybody():
+    words = " ".join(first_page(report.page(document("training"))).split())
+    said = "More noise hides people better, and makes what is released less accurate. Chosen: "
+    assert f"{said}{document('training').noise}" in words
+    assert "the error of each number in a step of the training (mean gradient) is at most" in words
+    assert "; the least that keeps every limit is DP-SGD, noise multiplier 0.9358." in words
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_an_attacker_has_without_the_release_is_not_the_release(case):
     for attacker in document(case).answer.decision.attackers:
@@ -364,8 +406,8 @@ def test_the_document_describes_what_is_in_use():
     assert told.picture.with_output < least.picture.with_output
     assert [part.risks for part in told.attackers] != [part.risks for part in least.attackers]
     words = first_page(report.page(told))
-    said = "It is in use now, and keeps every limit; the least that keeps every limit is sigma = "
-    assert f"{said}2.6186." in words
+    said = "It is in use now, and keeps every limit; the least that keeps every limit is "
+    assert f"{said}Gaussian, σ = 2.6186." in words  # in the words of what is in use
     assert "In 95 of 100 cases the largest error of 40 counts is at most 12.9" in words
     (ours,) = [row for row in told.comparable.same if row.ours]
     assert told.epsilon in ours.promise
@@ -385,7 +427,7 @@ def test_what_breaks_a_limit_is_described_with_its_own_risks():
     told = report.of_decision(with_configured(1.0))
     words = first_page(report.page(told))
     assert words.index("is broken") < words.index("What is released")
-    assert "in use now, and breaks a limit; the least that keeps every limit is sigma" in words
+    assert "in use now, and breaks a limit; the least that keeps every limit is Gaussian" in words
     assert told.picture.with_output > 20  # of 1,000: more than is accepted
     assert told.kept == "breaks a limit"
     assert "sigma = 1: breaks a limit" in Page(report.page(told)).text
@@ -394,7 +436,7 @@ def test_what_breaks_a_limit_is_described_with_its_own_risks():
 def test_of_a_mechanism_by_its_epsilon_the_largest_keeps_every_limit():
     mechanism = decision.record.Configuration("laplace", "epsilon", 0.1, {"sensitivity": 1})
     told = report.of_decision(replace(FIRST, mechanism=mechanism))
-    assert "the largest that keeps every limit is epsilon = " in first_page(report.page(told))
+    assert "the largest that keeps every limit is Laplace, ε = " in first_page(report.page(told))
     assert told.least.startswith("epsilon ≤ ")
 
 

@@ -278,3 +278,28 @@ def test_parts_of_an_answer_are_plain_data():
         assert isinstance(part, Table | Words)
         if isinstance(part, Table):
             assert all(len(row) == len(part.head) for row in part.rows)
+
+
+def test_a_value_in_use_that_breaks_a_limit_is_not_shown_as_good():
+    weak = replace(COHORT, mechanism=replace(COHORT.mechanism, configured=5.0))
+    answer = VIEW.answer(opened(weak))
+    assert answer.mark is Mark.BAD
+    assert answer.sentences[:2] == (
+        "What is in use does not stand: an insurer, PPV ≤ 0.02 at FPR 0.001 is broken: 0.0248 "
+        "with scale = 5.",
+        "What is in use does not stand: a relative, max posterior ≤ 0.4 is broken: 0.4536 with "
+        "scale = 5.",
+    )
+    kept = VIEW.answer(opened(COHORT))
+    assert kept.mark is Mark.GOOD
+    assert "does not stand" not in " ".join(kept.sentences)
+
+
+def test_limits_that_clash_with_the_accuracy_are_named_in_words():
+    narrow = replace(COHORT, utility=replace(COHORT.utility, at_most=20.0))
+    answer = VIEW.answer(opened(narrow))
+    assert answer.mark is Mark.BAD
+    assert answer.sentences[0].startswith(
+        "Infeasible: 95 % interval of a histogram ≤ 20 clashes with an insurer, PPV ≤ 0.02 at FPR "
+        "0.001; a relative, max posterior ≤ 0.4. Raise utility.at_most"
+    )

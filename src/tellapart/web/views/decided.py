@@ -149,6 +149,7 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
     }
     try:
         answer = solved(record.packed(given), certified or not slow)
+        broken = _broken(answer)
     except (Infeasible, NotCertified, InvalidArgument, Unsupported) as why:
         said = f"No {given.mechanism.choose} is found for these limits"
         parts = (*_asked(decision.questions(given)), *_said_beside(given))
@@ -156,8 +157,8 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
     drawing: Drawing | None = None if drawn is None else drawn(answer)
     return Answer(
         headline=f"{answer.setting} for {given.mechanism}{answer.setting.by}",
-        sentences=tuple(_sentences(answer, certified or not slow)),
-        mark=_mark(answer),
+        sentences=tuple(_sentences(answer, broken, certified or not slow)),
+        mark=Mark.BAD if broken else _mark(answer),
         drawing=drawing,
         parts=(
             *(_limits(answer, place) for place in range(len(given.attackers))),
@@ -193,21 +194,28 @@ for question in decision.questions(record, answer):
 """
 
 
+def _broken(answer: Solved) -> tuple[str, ...]:
+    """What the configured value breaks; whether a review is late, --check says."""
+    check = answer.check(answer.decision.decided.date)
+    return check.broken[int(check.overdue) :]
+
+
 def _mark(answer: Solved) -> Mark:
     if not answer.feasible:
         return Mark.BAD
     return Mark.PLAIN if answer.doubt else Mark.GOOD
 
 
-def _sentences(answer: Solved, certified: bool) -> list[str]:
+def _sentences(answer: Solved, broken: Sequence[str], certified: bool) -> list[str]:
     given, privacy = answer.decision, answer.decision.privacy
     said = []
     if not answer.feasible:
-        names = ", ".join(f"limit[{limit.place}]" for limit in answer.clashes)
+        names = "; ".join(map(str, answer.clashes))
         said.append(
             f"Infeasible: {answer.accuracy} clashes with {names}. Raise utility.at_most in the "
             "file, or accept more of these risks."
         )
+    said += [f"What is in use does not stand: {reason}." for reason in broken]
     bound = "none" if answer.binding is None else answer.binding
     said.append(f"Binding constraint: {bound}.")
     epsilon = fixed(answer.epsilon, up=True)
@@ -279,7 +287,7 @@ def _alternatives(answer: Solved) -> tuple[Table, ...]:
         (
             other.setting or other.alternative.mechanism,
             "" if other.epsilon is None else f"≤ {fixed(other.epsilon, up=True)}",
-            other.problem or ("kept" if other.kept else "broken"),
+            other.problem or other.verdict,
             other.alternative.why_not,
         )
         for other in answer.alternatives
