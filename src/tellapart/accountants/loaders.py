@@ -191,8 +191,8 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
         rate, empty = each.batches.rate, each.batches.empty
         for (noise, _), count in each.steps.items():
             poisson[noise, rate] += count
-        # Batches that were left out count as if they had been steps: by a distributed sampler, which
-        # draws no empty ones, or in training, where they may have been left out for being empty.
+        # Batches that were left out count as if they had been steps: by a distributed sampler,
+        # which has no empty ones, or in training, where they may have been empty, too.
         unseen = each.drawn - each.steps.total()
         if empty:
             unseen = max(each.batches.batches - each.steps.total(), 0)

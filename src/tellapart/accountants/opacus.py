@@ -269,8 +269,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             drawn = sum(each.drawn for each in self._passes)
             raise Unsupported(
                 f"{len(self):,} steps were taken on {drawn:,} batches of the loader that "
-                "make_private returned, so that some were on others, or twice on one: train on that "
-                f"loader, a step on each batch; or, if all were Poisson samples, {SAY_SO}"
+                "make_private returned, so that some were on others, or twice on one: train on "
+                f"that loader, a step on each batch; or, if all were Poisson samples, {SAY_SO}"
             )
         raise Unsupported(
             "no data loader was seen, and ε depends on how batches are drawn: call "

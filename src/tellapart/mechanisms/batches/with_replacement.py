@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
-from scipy.special import bdtrc, xlog1py
+from scipy.special import xlog1py
 
 from tellapart import _checks
-from tellapart._numeric.binomial import log_choose
+from tellapart._numeric.binomial import log_choose, upper_tail
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -63,7 +64,7 @@ class WithReplacement(BatchStep):
         shift, chance = self.base.sensitivity / self.base.sigma, 1 / self.data_size
         if shift == 0 or self.draws == 0:
             return nothing()
-        most = next(i for i in range(self.draws + 1) if bdtrc(i, self.draws, chance) <= _RAREST)
+        most = next(i for i in count() if upper_tail(i + 1, self.draws, chance) <= _RAREST)
         copies = np.arange(1, most + 1)
         weights = np.exp(
             log_choose(self.draws, copies)
@@ -74,7 +75,7 @@ class WithReplacement(BatchStep):
             (float(weight), GaussianCurve(float(i) * shift))
             for i, weight in zip(copies, weights, strict=True)
         ]
-        sure = float(bdtrc(most, self.draws, chance))
+        sure = float(upper_tail(most + 1, self.draws, chance))
         still = max(1 - sure - math.fsum(weights), 0.0)
         parts = [*moved, (sure, everything(Bound.LOWER)), (still, nothing())]
         return AnnouncedCurve(tuple(part for part in parts if part[0] > 0))
