@@ -352,7 +352,7 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
         attack=math.inf if min(noises) == 0 else _attack(training, asked),
         reported_by=name,
         reported=_reported(name, history, [each.told for each in plan], batches.batches, asked),
-        notes=tuple(_notes(loader, plan, schedules, history))),
+        notes=tuple(_notes(loader, plan, schedules, history)),
     )
 
 
@@ -437,7 +437,9 @@ def _reported(
             return None
 
 
-def _notes(loader: Any, plan: list[_Epoch], schedules: list[Any], history: list[Any]) -> Iterator[str]:
+def _notes(
+    loader: Any, plan: list[_Epoch], schedules: list[Any], history: list[Any]
+) -> Iterator[str]:
     if history:
         steps = loaders.counted(history).total()
         yield f"{steps:,} steps that were taken before count as well."
