@@ -25,7 +25,6 @@ from opacus.utils.uniform_sampler import (
 from torch.utils import data
 
 from tellapart import _checks
-from tellapart._checks import Array
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -261,7 +260,7 @@ def coin(rate: float) -> float:
     """
     kind = torch.get_default_dtype()
     steps = round(2 / torch.finfo(kind).eps)
-    return math.ceil(float(torch.tensor(rate, dtype=kind)) * steps) / steps
+    return float(math.ceil(float(torch.tensor(rate, dtype=kind)) * steps) / steps)
 
 
 def warn_of_discarded(loader: Any) -> None:
@@ -298,9 +297,9 @@ def check_replicas(loader: Any, optimizer: Any) -> None:
 
 def _refuse_repeats(loader: Any) -> None:
     """Refuse a data set that was put together with some of its records more than once."""
-    places: dict[int, list[Array]] = {}
+    places: dict[int, list[Any]] = {}
 
-    def look(part: Any, chosen: Array | None) -> None:
+    def look(part: Any, chosen: Any) -> None:
         if isinstance(part, data.Subset):
             indices = np.asarray(part.indices)
             look(part.dataset, indices if chosen is None else indices[chosen])
