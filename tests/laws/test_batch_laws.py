@@ -357,3 +357,14 @@ def test_an_announced_step_has_the_mean_of_their_rates():
     )
     assert np.all(half.beta(alpha) >= lines - 1e-9)
     assert half.beta(0.01) == pytest.approx(lines[2], abs=1e-4)
+
+
+@pytest.mark.parametrize("size", [3 * 10**9, 10**11, 10**15])
+def test_a_cap_costs_as_much_among_more_records_than_an_int_counts(size):
+    """A thousand records a batch: the number drawn is as good as a Poisson one from 1e9 on."""
+    step = ta.Gaussian(1.0, neighbours=ZEROED)
+    known, many = (
+        each * TruncatedPoisson(step, 1_000 / each, 1_100, each).curve().delta(0.5)
+        for each in (10**9, size)
+    )
+    assert many == pytest.approx(known, rel=1e-4)

@@ -25,7 +25,6 @@ from opacus.utils.uniform_sampler import (
 from torch.utils import data
 
 from tellapart import _checks
-from tellapart._checks import Array
 from tellapart.curve.base import Bound
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -191,8 +190,8 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
         rate, empty = each.batches.rate, each.batches.empty
         for (noise, _), count in each.steps.items():
             poisson[noise, rate] += count
-        # Batches that were left out count as if they had been steps: by a distributed sampler, which
-        # draws no empty ones, or in training, where they may have been left out for being empty.
+        # Batches that were left out count as if they had been steps: by a distributed sampler,
+        # which has no empty ones, or in training, where they may have been empty, too.
         unseen = each.drawn - each.steps.total()
         if empty:
             unseen = max(each.batches.batches - each.steps.total(), 0)
@@ -298,9 +297,9 @@ def check_replicas(loader: Any, optimizer: Any) -> None:
 
 def _refuse_repeats(loader: Any) -> None:
     """Refuse a data set that was put together with some of its records more than once."""
-    places: dict[int, list[Array]] = {}
+    places: dict[int, list[Any]] = {}
 
-    def look(part: Any, chosen: Array | None) -> None:
+    def look(part: Any, chosen: Any) -> None:
         if isinstance(part, data.Subset):
             indices = np.asarray(part.indices)
             look(part.dataset, indices if chosen is None else indices[chosen])

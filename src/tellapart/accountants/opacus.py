@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -150,8 +150,11 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         """What all steps so far let an attacker do: every other number is in here."""
         return self.training().curve()
 
-    def training(self) -> Mechanism:
-        """All steps so far as a mechanism, whose ``bracket`` has both ends of ε."""
+    def training(self, planned: Iterable[Pass] = ()) -> Mechanism:
+        """All steps so far as a mechanism, whose ``bracket`` has both ends of ε.
+
+        Passes that are ``planned`` come after them.
+        """
         unseen = loaders.counted(self.history)
         for each in self._passes:
             unseen.subtract(each.steps)
@@ -167,7 +170,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             raise Unsupported(f"no ε for these steps: {'; '.join(self._doubts)}")
         if self.assume is None:
             self._refuse(unseen)
-        return loaders.training(self._passes, unseen)
+        return loaders.training([*self._passes, *planned], unseen)
 
     def state_dict(self, destination: Any = None) -> Any:
         """The history, how its batches were drawn, and what no theorem covers of it."""
@@ -269,8 +272,8 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
             drawn = sum(each.drawn for each in self._passes)
             raise Unsupported(
                 f"{len(self):,} steps were taken on {drawn:,} batches of the loader that "
-                "make_private returned, so that some were on others, or twice on one: train on that "
-                f"loader, a step on each batch; or, if all were Poisson samples, {SAY_SO}"
+                "make_private returned, so that some were on others, or twice on one: train on "
+                f"that loader, a step on each batch; or, if all were Poisson samples, {SAY_SO}"
             )
         raise Unsupported(
             "no data loader was seen, and ε depends on how batches are drawn: call "
@@ -303,8 +306,9 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
 
     ``made`` is what ``make_private`` returned, or any tuple, list or dict that holds the optimizer
     it returned and the loader that you train on; schedulers of noise and clipping among them are
-    taken to be stepped once an epoch, and of an engine the accountant is the one compared with.
-    Nothing is trained. Each step is taken to be on one batch.
+    taken to be stepped once an epoch. Of an engine the accountant is the one compared with, and the
+    steps in its history, as of a checkpoint, count as well. Nothing is trained. Each step is taken
+    to be on one batch.
 
     >>> import torch
     >>> rows = torch.utils.data.TensorDataset(torch.zeros(64, 4))
@@ -326,9 +330,11 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
     schedules = [each for each in held if isinstance(each, (_NoiseScheduler, _GradClipScheduler))]
     plan = _noise_by_epoch(Clipping(optimizer, clips[0] if clips else None), schedules, rounds)
     noises, norms = [each.noise for each in plan], [each.norm for each in plan]
-    training = loaders.training([batches.whole_pass(noise) for noise in noises], {})
-    engines = [each.accountant.mechanism() for each in held if isinstance(each, PrivacyEngine)]
-    name = next((each for each in engines if each not in (_NAME, _ASSUMING)), _USUAL)
+    before = [each.accountant for each in held if isinstance(each, PrivacyEngine)]
+    training = _after(before).training([batches.whole_pass(noise) for noise in noises])
+    names = [each.mechanism() for each in before]
+    name = next((each for each in names if each not in (_NAME, _ASSUMING)), _USUAL)
+    history = [step for each in before for step in each.history]
     return TrainingPromise(
         sampling=batches.draw.value,
         sampler=batches.sampler,
@@ -340,13 +346,13 @@ def check_training(made: Any, *, epochs: int, delta: float = 1e-5) -> TrainingPr
         optimizer=type(optimizer).__name__,
         noise_multipliers=(min(noises), max(noises)),
         clipping_norms=(min(norms), max(norms)),
-        neighbours=batches.neighbours,
+        neighbours=training.neighbours,
         delta=asked,
         epsilon=spent.epsilon(training, asked),
         attack=math.inf if min(noises) == 0 else _attack(training, asked),
         reported_by=name,
-        reported=_reported(name, [each.told for each in plan], batches.batches, asked),
-        notes=tuple(_notes(loader, plan, schedules)),
+        reported=_reported(name, history, [each.told for each in plan], batches.batches, asked),
+        notes=tuple(_notes(loader, plan, schedules, history)),
     )
 
 
@@ -406,12 +412,24 @@ def _attack(training: Mechanism, delta: float) -> float | None:
     return None if bracket.one_sided else float(bracket.upper.epsilon(delta))
 
 
-def _reported(name: str, noises: list[float], steps: int, delta: float) -> float | None:
-    """What one of Opacus's accountants says of the epochs that it would be told of."""
+def _after(before: list[Any]) -> CurveAccountant:
+    """What was spent before, by an accountant that knows how batches were drawn."""
+    used = [each for each in before if each.history]
+    if len(used) > 1 or not all(isinstance(each, CurveAccountant) for each in used):
+        raise Unsupported(
+            "steps were taken before, and nobody knows how all their batches were drawn: train "
+            "with one engine, PrivacyEngine(accountant='tellapart')"
+        )
+    return used[0] if used else CurveAccountant()
+
+
+def _reported(
+    name: str, history: list[Any], noises: list[float], steps: int, delta: float
+) -> float | None:
+    """What one of Opacus's accountants says of all steps that it would be told of."""
     theirs = create_accountant(name)
-    theirs.history = [
-        (noise, 1 / steps, steps * len(list(alike))) for noise, alike in groupby(noises)
-    ]
+    planned = [(noise, 1 / steps, steps * len(list(alike))) for noise, alike in groupby(noises)]
+    theirs.history = [*history, *planned]
     with warnings.catch_warnings(action="ignore"):
         try:
             return float(theirs.get_epsilon(delta=delta))
@@ -419,7 +437,12 @@ def _reported(name: str, noises: list[float], steps: int, delta: float) -> float
             return None
 
 
-def _notes(loader: Any, plan: list[_Epoch], schedules: list[Any]) -> Iterator[str]:
+def _notes(
+    loader: Any, plan: list[_Epoch], schedules: list[Any], history: list[Any]
+) -> Iterator[str]:
+    if history:
+        steps = loaders.counted(history).total()
+        yield f"{steps:,} steps that were taken before count as well."
     if schedules:
         names = " and ".join(type(schedule).__name__ for schedule in schedules)
         yield f"{names}: taken to be stepped once an epoch."

@@ -645,6 +645,25 @@ def test_what_is_promised_is_what_the_training_then_spends():
     assert promise.keeps(0.99 * promise.attack) is False
 
 
+def test_a_check_counts_what_a_checkpoint_has_spent(tmp_path):
+    """A training that goes on promises what all of it does."""
+    engine, made = private(batch_size=8, shuffle=True)
+    epoch(*made)
+    engine.save_checkpoint(path=tmp_path / "kept", module=made[0], optimizer=made[1])
+    again, resumed = private(batch_size=8, shuffle=True)
+    alone = check_training((again, resumed), epochs=2)
+    again.load_checkpoint(path=tmp_path / "kept", module=resumed[0], optimizer=resumed[1])
+    promise = check_training((again, resumed), epochs=2)
+    expected = STEP.shuffled_batches(8).repeated(3)
+    assert promise.epsilon == pytest.approx(expected.epsilon(1e-5), rel=1e-9)
+    assert promise.reported > alone.reported
+    assert promise.notes == ("8 steps that were taken before count as well.",)
+    theirs = opacus.PrivacyEngine(accountant="rdp")
+    theirs.accountant.history = [(1.1, 0.125, 8)]
+    with pytest.raises(ta.Unsupported, match="taken before, and nobody knows how"):
+        check_training((theirs, resumed), epochs=2)
+
+
 def test_a_check_tells_of_a_norm_that_clipping_does_not_follow():
     """Under ghost clipping a schedule moves the noise alone, and Opacus reports no more ε."""
     more = {"grad_sample_mode": "ghost", "criterion": torch.nn.MSELoss()}

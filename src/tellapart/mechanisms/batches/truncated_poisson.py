@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scipy.special import bdtrc
-
 from tellapart import _checks
+from tellapart._numeric.binomial import upper_tail
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -77,8 +76,8 @@ class TruncatedPoisson(Enclosed):
     def _cut(self) -> tuple[float, float]:
         """How likely a batch is to be full without your record, and then to take it in."""
         n, b = self.data_size, self.largest_batch
-        full = float(bdtrc(b - 1, n - 1, self.rate)) if b < n else 0.0
-        more = float(bdtrc(b, n, self.rate)) if b < n else 0.0
+        full = float(upper_tail(b, n - 1, self.rate))
+        more = float(upper_tail(b + 1, n, self.rate))
         return full, min(b * more / (n * full), 1.0) if full > 0 else 0.0
 
     @property

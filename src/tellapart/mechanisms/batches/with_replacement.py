@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
-from scipy.special import bdtrc
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart._numeric.binomial import pmf
+from tellapart._numeric.binomial import pmf, upper_tail
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.announced import AnnouncedCurve
@@ -98,9 +98,9 @@ class WithReplacement(Enclosed):
     def _copies(self, rarest: float) -> tuple[Array, float]:
         """How likely each number of copies is, from none on, and more than those."""
         chance = 1 / self.data_size
-        most = next(i for i in range(self.draws + 1) if bdtrc(i, self.draws, chance) <= rarest)
+        most = next(i for i in count() if upper_tail(i + 1, self.draws, chance) <= rarest)
         weights = pmf(np.arange(most + 1), self.draws, chance)
-        return weights, float(bdtrc(most, self.draws, chance))
+        return weights, float(upper_tail(most + 1, self.draws, chance))
 
     def _present_test(self) -> TradeoffCurve:
         shift = self.base.sensitivity / self.base.sigma
