@@ -145,7 +145,7 @@ def one_run(
     >>> import numpy as np
     >>> apart = Scores(members=np.arange(300, 500), non_members=np.arange(200))
     >>> print(one_run(apart, claim=GaussianCurve(1.0)).epsilon_lower())
-    ≥ 4.4194 (95 % confidence, exact, guesses fixed by the claim)
+    ≥ 3.0056 (95 % confidence, exact, guesses fixed by the claim)
 
     See Also
     --------

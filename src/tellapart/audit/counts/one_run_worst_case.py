@@ -288,7 +288,7 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     μ, so the largest μ at which it stays below the level is refuted, and hardly any larger one is.
 
     >>> round(mu_lower(Guesses(canaries=1000, made=100, right=95), level=0.05), 3)
-    0.801
+    0.802
     """
     mu = recursion.mu_lower(guesses, level)
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
