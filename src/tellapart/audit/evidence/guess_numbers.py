@@ -133,7 +133,8 @@ def _planned(
     # One number must be able to refute the claim, of two the larger; where none is, all are tried.
     able = np.array([_able(claim, canaries, count, level) for count in tried])
     alone = np.where(able | ~able.any(), lost, np.inf)
-    least, planned = alone.min(), ((tried[int(np.argmin(alone))], 1.0),)
+    least = alone.min()
+    planned: tuple[tuple[int, float], ...] = ((tried[int(np.argmin(alone))], 1.0),)
     if len(aims) == 1 or weak:
         return planned
     many = [tried[int(whole.argmax(axis=1).max())]]

@@ -58,7 +58,7 @@ def watch(
     >>> watching = watch(optimizer, loader, claim=ta.dp_sgd(1.0, 0.25, steps=4), clip=1.0)
     >>> for (batch,) in loader:
     ...     optimizer.zero_grad()
-    ...     model(batch).mean().backward()
+    ...     model(batch.requires_grad_()).mean().backward()
     ...     _ = optimizer.step()
     >>> watching.verdict().refuting
     ('noise of a layer', 'noise of a step')
