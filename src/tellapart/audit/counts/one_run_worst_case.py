@@ -107,13 +107,14 @@ def certificate(
 
 
 def _solved(guesses: Guesses, log_ratios: Array, profile: Profile) -> Certificate | None:
-    from scipy.optimize import linprog  # loaded late: it takes as long as an audit
+    import scipy.optimize  # loaded late: it takes as long as an audit
 
+    optimize: Any = scipy.optimize
     deadline.check()
     rays = _Rays(guesses, log_ratios)
     limits = np.maximum(np.asarray(profile(log_ratios)), 0.0) * guesses.canaries
     scale = np.maximum(limits, _NEGLIGIBLE)  # rows of like size keep the solver's tolerances sharp
-    solved: Any = linprog(
+    solved: Any = optimize.linprog(
         -rays.objective().ravel(),
         A_ub=rays.charged(scale),
         b_ub=limits / scale,
@@ -155,8 +156,9 @@ class _Rays:
 
         A row is multiplied by k, which keeps its numbers near one.
         """
-        from scipy.sparse import csc_array
+        import scipy.sparse
 
+        sparse: Any = scipy.sparse
         rays, r = self.right.size, self.r
         columns = np.arange(r * rays).reshape(r, rays)
         above, below = self.v[:-1, None], self.v[1:, None]
@@ -170,12 +172,13 @@ class _Rays:
         rows, places, values = (
             np.concatenate([np.ravel(part) for part in kind]) for kind in zip(*parts, strict=True)
         )
-        return csc_array((values, (rows, places)), shape=(r, r * rays))
+        return sparse.csc_array((values, (rows, places)), shape=(r, r * rays))
 
     def charged(self, scale: Array) -> Any:
-        from scipy.sparse import csc_array
+        import scipy.sparse
 
-        return csc_array(np.tile(self.charge / scale[:, None], self.r))
+        sparse: Any = scipy.sparse
+        return sparse.csc_array(np.tile(self.charge / scale[:, None], self.r))
 
     def certified(self, weights: Array, potentials: Array) -> Certificate:
         """(2) of the module, with supports that are lowered until they hold on every ray."""
