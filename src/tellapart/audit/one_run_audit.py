@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betaincinv
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart._numeric.binomial import upper_tail
 from tellapart._numeric.solve import first_whole
 from tellapart.audit.bounds import Basis, percent
 from tellapart.audit.counts.clopper_pearson import least_levels
@@ -59,6 +60,8 @@ _FREE_AT_ONE_DELTA = (
 _CLOSE = 1e-6
 # Chances that cut the law of a share into cells, finer where little is left.
 _CELLS = np.concatenate([np.linspace(0.05, 0.95, 19), [0.98, 0.995]])
+# At how many shares precisions are asked for.
+_GRID = 48
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,22 +304,56 @@ def _least_refuting(guessed: ChosenGuesses, claim: TradeoffCurve) -> int:
 def _power(guessed: ChosenGuesses, needed: int, truth: TradeoffCurve) -> float:
     """At least, for canaries that the best attack on the truth scores each by itself.
 
-    What share of all canaries would rank above the last one guessed is a Beta variable; given it,
-    the others guessed are right with the precision at that share, which falls as it grows. Two
-    such shares both stay below their quantiles with at least the chance summed over here.
+    What share of all canaries would rank above the last one guessed "in" is a Beta variable, and so
+    is, of the rest, the share below the last one guessed "out". Given them, the others guessed are
+    right with the precision at their share, the last ones with the precision at that very score;
+    both fall as shares grow, and are taken where a cell of shares ends.
     """
-    sides = [(guessed.guesses_in, truth), (guessed.guesses_out, truth.mirrored())]
-    sides = [(count, curve) for count, curve in sides if count]
-    trials = guessed.guesses.made - len(sides)
-    if needed > trials:
-        return 0.0
-    ranked = guessed.guesses.canaries - guessed.aside
-    below = 1 - (1 - _CELLS) / len(sides)
-    right = np.zeros(_CELLS.shape)
-    for count, curve in sides:
-        right += (count - 1) * precision(curve, betaincinv(count, ranked - count + 1, below))
-    chance = betainc(needed, trials - needed + 1, right / trials)
-    return float(np.diff(_CELLS, prepend=0.0) @ chance)
+    counts, ranked = (guessed.guesses_in, guessed.guesses_out), guessed.guesses.canaries
+    ranked -= guessed.aside
+    top = _shares(counts[0], ranked)
+    rest = 1 - np.append(0.0, top[:-1])  # at most, in each cell
+    shares = (top[:, None], rest[:, None] * _shares(counts[1], ranked - counts[0]))
+    trials = guessed.guesses.made - sum(count > 0 for count in counts)
+    right: Array = np.zeros((1, 1))
+    last: list[Array] = []
+    for count, share, curve in zip(counts, shares, (truth, truth.mirrored()), strict=True):
+        if count:
+            others, at_score = _right(curve, share)
+            right = right + (count - 1) * others
+            last.append(at_score)
+    weights = np.diff(_CELLS, prepend=0.0)
+    chance = _at_least(needed, trials, right / max(trials, 1), last)
+    return float(weights @ np.broadcast_to(chance, (_CELLS.size, _CELLS.size)) @ weights)
+
+
+def _shares(count: int, ranked: int) -> Array:
+    """Up to which share so many of these canaries reach, at the end of each cell of chances."""
+    if not count:
+        return np.zeros(_CELLS.shape)
+    return np.asarray(betaincinv(count, ranked - count + 1, _CELLS))
+
+
+def _right(curve: TradeoffCurve, share: Array) -> tuple[Array, Array]:
+    """The precision up to this share, and at the score where it ends; from below.
+
+    The share of members flagged is concave in the share flagged: it lies above its chords, and
+    falls less steeply than the next one does.
+    """
+    grid = np.geomspace(share.min(), 1.2 * share.max(), _GRID)
+    members = grid * precision(curve, grid)
+    chords = np.append(np.diff(members) / np.diff(grid), 0.0)
+    at_score = np.clip(chords[np.searchsorted(grid, share, side="right")], 0.0, 1.0)
+    return np.interp(share, grid, members) / share, at_score
+
+
+def _at_least(needed: int, trials: int, rate: Array, last: list[Array]) -> Array:
+    """The chance of so many right of these trials and of the last guesses together."""
+    if not last:
+        return upper_tail(needed, trials, rate)
+    first, *others = last
+    hit, miss = (_at_least(needed - k, trials, rate, others) for k in (1, 0))
+    return np.asarray(first * hit + (1 - first) * miss)
 
 
 def _replanned(tries: tuple[ChosenGuesses, ...], planned: PlannedGuesses) -> ChosenGuesses:

@@ -106,7 +106,10 @@ _PRICE = ("count", "seconds")
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """What each design would show of a claim within a budget of time; the best one first."""
+    """What each design would show of a claim within a budget of time; the best one first.
+
+    Designs that take longer than the budget come last, and say so.
+    """
 
     claim: str
     confidence: float
@@ -116,13 +119,13 @@ class AuditPlan:
 
     @property
     def best(self) -> PlannedDesign:
-        """The design that finds the smallest leak."""
+        """The design that finds the smallest leak within the budget, if any is within it."""
         return self.designs[0]
 
     def __str__(self) -> str:
         best = self.best
         lines = [
-            f"Plan: {best.call}: {best.size}, {_duration(best.seconds)}.",
+            f"Plan: {best.call}: {best.size}, {self._takes(best)}.",
             f"{best.finds}.",
             f"{best.costs}.",
             f"Not seen: {best.blind}.",
@@ -130,11 +133,17 @@ class AuditPlan:
             "attack on its own noise; a weaker attack finds less.",
         ]
         lines += [
-            f"Instead, {each.call}: {each.size}, {_duration(each.seconds)}. {each.finds}. "
-            f"{each.costs}."
+            f"Instead, {each.call}: {each.size}, {self._takes(each)}. {each.finds}. {each.costs}."
             for each in self.designs[1:]
         ]
         return "\n".join([*lines, *self.remarks])
+
+    def _takes(self, design: PlannedDesign) -> str:
+        """How long a design takes, and that it is too long."""
+        if design.seconds <= self.budget * (1 + 1e-9):
+            return _duration(design.seconds)
+        limit = _duration(self.budget).removeprefix("about ")
+        return f"{_duration(design.seconds)}, more than the budget of {limit}"
 
     def data(self) -> dict[str, object]:
         """The plan as JSON."""
@@ -192,7 +201,9 @@ def plan(
         Access.ONE_RUN: lambda: question.in_one_run(count),
     }
     designs = [ways[access]() for access in Access if access in accesses]
-    designs.sort(key=lambda design: math.inf if design.detectable is None else design.detectable)
+    designs.sort(
+        key=lambda design: (design.seconds > budget * (1 + 1e-9), design.detectable or math.inf)
+    )
     return AuditPlan(
         describe(claim), confidence, budget, tuple(designs), question.remarks(accesses)
     )

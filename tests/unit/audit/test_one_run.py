@@ -10,6 +10,7 @@ from tellapart import audit
 from tellapart.audit.counts.one_run_guesses import epsilon_lower, p_value
 from tellapart.audit.evidence.guess import RankedCanaries
 from tellapart.audit.evidence.guess_numbers import GuessPlan, precision
+from tellapart.audit.many_run_audit import unseen_scores
 from tellapart.curve.guarantees import gaussian
 
 LOWER = audit.Orientation.LOWER
@@ -204,3 +205,23 @@ def test_the_level_is_divided_as_the_user_says():
         audit.one_run(scores, 0.9, [])
     with pytest.raises(ta.InvalidArgument, match="share must be above 0"):
         audit.Guessing(60, share=0.0)
+
+
+@pytest.mark.parametrize(("canaries", "mu"), [(100, 3.0), (300, 2.1), (1_000, 1.7)])
+def test_power_is_how_often_the_best_scores_refute(canaries, mu):
+    """Also where all guesses must be right, or nearly all."""
+    claim = ta.guarantee(mu=1)
+    evidence = audit.one_run(unseen_scores(canaries), claim=claim)
+    (guessed,) = evidence.tries
+    many, needed = guessed.guesses_in, guessed.test_of(claim).least_refuting
+    assert needed >= 2 * many - 2
+    rng = np.random.default_rng(canaries)
+    inside = rng.random((2_000, canaries)) < 0.5
+    order = np.argsort(mu * inside + rng.normal(size=inside.shape), axis=1)
+    ranked = np.take_along_axis(inside, order, axis=1)
+    right = ranked[:, -many:].sum(axis=1) + (~ranked[:, :many]).sum(axis=1)
+    found = np.mean(right >= needed)
+    promised = evidence.power_against(claim)(ta.guarantee(mu=mu))
+    # Three points, and what so many draws leave open (four standard deviations); never above.
+    away = 4 * (found * (1 - found) / 2_000) ** 0.5
+    assert found - 0.03 - away < promised < found + away

@@ -179,3 +179,14 @@ def test_fast_calls_are_as_many_as_ever():
         return len(data) + rng.laplace(0, 1, size)
 
     assert audit.probe(release, [1], [1, 2], claim=LAPLACE).evidence.calls == 100_000
+
+
+def test_designs_beyond_the_budget_come_last_and_say_so():
+    claim = ta.dp_sgd(noise_multiplier=1.0, sampling_rate=0.1, steps=60)
+    planned = audit.plan(
+        claim, seconds=60, budget=120, available=[Access.STEPS, Access.ONE_RUN], canaries=100
+    )
+    assert [design.access for design in planned.designs] == [Access.ONE_RUN, Access.STEPS]
+    assert planned.designs[1].seconds > 120
+    assert "about 2.5 min, more than the budget of 2 min." in str(planned)
+    assert "about 60 s, more" not in str(planned)

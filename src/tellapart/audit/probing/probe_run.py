@@ -168,7 +168,7 @@ def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
     finds = "finds" if verdict.detectable else "may miss even"
     return (
         f"one call takes {short(seconds, 2)} s: {calls:,} calls on each input, about "
-        f"{short(2 * calls * seconds, 2)} s in all, which {finds} {leak} (90 % power). "
+        f"{2 * calls * seconds:,.0f} s in all, which {finds} {leak} (90 % power). "
         "samples=N takes as many as you say; audit.plan and `tellapart plan` say what they find"
     )
 
