@@ -143,9 +143,9 @@ class Mechanism(Plotted, ABC):
         >>> ta.RandomizedResponse(epsilon=0.5).best_of(10).epsilon(delta=0.0)
         5.0
         """
-        from tellapart.mechanisms.repeat_and_select import BestOf
+        from tellapart.mechanisms.repeat_and_select import BestOf, number_of_runs
 
-        return BestOf(self, trials)
+        return BestOf(self, number_of_runs(trials))
 
     def for_group(self, size: int) -> Mechanism:
         """The mechanism as so many records together see it: all of them there, or none.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
-from tellapart.curve.composition.best_of import FixedNumber, Trials, best_of_curve
+from tellapart.curve.composition.best_of import FixedNumber, Published, Trials, best_of_curve
 from tellapart.curve.guarantees import everything
-from tellapart.errors import Unsupported
+from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.combine import Combined, Step
 
@@ -26,8 +26,7 @@ class BestOf(Combined):
     trials: Trials
 
     def __post_init__(self) -> None:
-        trials = self.trials if isinstance(self.trials, Trials) else _fixed(self.trials)
-        self._set(trials=trials, neighbours=self.base.neighbours)
+        self._set(neighbours=self.base.neighbours)
 
     def __repr__(self) -> str:
         return f"{self.base!r}.best_of({self.trials!r})"
@@ -42,13 +41,22 @@ class BestOf(Combined):
         test = self.base._present_test()
         if test.bound is Bound.UPPER:
             raise Unsupported("what an attack has shown (Bound.UPPER) promises nothing of its best")
+        return best_of_curve(test, self.trials, self._all_runs(test))
+
+    def _all_runs(self, test: TradeoffCurve) -> list[Published]:
+        """The curves of so many runs seen, and how likely; none where they cannot be composed."""
         counts, chances, unlisted = self.trials.counts(every=isinstance(test, GaussianCurve))
-        runs = [self.base.repeated(count)._present_test() for count in counts]
-        published = [*zip(chances, runs, strict=True), (unlisted, everything(Bound.LOWER))]
-        return best_of_curve(test, self.trials, published)
+        try:
+            runs = [self.base.repeated(count)._present_test() for count in counts]
+        except (Unsupported, NotCertified):
+            return []
+        return [*zip(chances, runs, strict=True), (unlisted, everything(Bound.LOWER))]
 
 
-def _fixed(trials: object) -> FixedNumber:
+def number_of_runs(trials: object) -> Trials:
+    """A law of the number of runs as given, or the number itself."""
+    if isinstance(trials, Trials):
+        return trials
     if isinstance(trials, bool) or not isinstance(trials, int):
         _checks.refuse(
             "trials",

@@ -55,7 +55,7 @@ class Trials(ABC):
 
     @abstractmethod
     def log_density(self, above: Array, below: Array) -> Array:
-        """log g′(a) of an output with probability ``above`` = a ranked above it, 1 − a below."""
+        """The logarithm of g′(a), where ``above`` = a is ranked above and 1 − a below."""
 
     @abstractmethod
     def log_chances(self, count: Array) -> Array:
@@ -243,17 +243,24 @@ def best_of_curve(
         back = ahead if symmetric else _bound(trials, reverse, forward)
         pure = _pure_epsilon(test, trials)
         epsilons = np.linspace(0.0, min(pure, max(ahead.end(), back.end())), _EPSILONS)
-        sides = []
-        for order, bound in (("ahead", ahead), ("back", back)):
-            if order == "back" and symmetric:
-                sides.append(sides[0])
-                continue
+
+        def side(bound: _Mixture, published: Sequence[Published]) -> Array:
             delta = bound.delta(epsilons)
-            published = [(p, c if order == "ahead" else c.mirrored()) for p, c in all_runs]
             delta[::20] = np.minimum(delta[::20], _mixed(published, epsilons[::20]))
-            delta = np.where(epsilons >= pure, 0.0, delta)
-            sides.append(np.minimum(delta, 1.0))
-    return from_two_profiles(epsilons, sides[0], sides[1])
+            return _closed(epsilons, np.where(epsilons >= pure, 0.0, np.minimum(delta, 1.0)))
+
+        first = side(ahead, all_runs)
+        flipped = [(chance, curve.mirrored()) for chance, curve in all_runs]
+        return from_two_profiles(epsilons, first, first if symmetric else side(back, flipped))
+
+
+def _closed(epsilons: Array, deltas: Array) -> Array:
+    """What δ at larger ε says of smaller ones: TPR ≤ min(1, δ + e^ε·FPR) bounds TPR − e^η·FPR.
+
+    By 1 − e^(η − ε)·(1 − δ) for η ≤ ε, so that lines that say nothing are left out.
+    """
+    most = np.maximum.accumulate(((1 - deltas) * np.exp(-epsilons))[::-1])[::-1]
+    return np.minimum(deltas, 1 - np.exp(epsilons) * most * (1 - 4e-16))
 
 
 def _pure_epsilon(test: TradeoffCurve, trials: Trials) -> float:
@@ -297,7 +304,7 @@ class _Profile(NamedTuple):
     def delta(self, epsilon: Array) -> Array:
         """By chords: δ is convex in e^ε, 1 where that is 0, and falls."""
         at = np.append(0.0, np.exp(self.losses))
-        return np.interp(np.exp(epsilon), at, np.append(1.0, self.deltas))
+        return np.asarray(np.interp(np.exp(epsilon), at, np.append(1.0, self.deltas)))
 
 
 class _Mixture(NamedTuple):
@@ -311,7 +318,7 @@ class _Mixture(NamedTuple):
     def delta(self, epsilons: Array) -> Array:
         deadline.check()
         each = self.base.delta(epsilons[:, None] - self.shifts)
-        return (self.floor + each @ self.weights) * (1 + 1e-12)
+        return np.asarray((self.floor + each @ self.weights) * (1 + 1e-12))
 
     def end(self) -> float:
         """An ε from which on hardly anything is left."""
