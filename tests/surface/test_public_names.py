@@ -24,8 +24,8 @@ NAMES = {
         TellapartError TradeoffCurve TrainingStopped TruncatedLaplace UnaryEncoding
         UniformNoise Unsupported attack central_limit compose concentrated dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi renyi_divergence
-        to_dp_accounting to_json worst_case
+        from_pmfs gap geometric guarantee matrix_mechanism negative_binomial parse
+        plausibly_deniable poisson renyi renyi_divergence to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
         advantage attribute_inference auc bayes_error best_decision blind_estimate blind_guess

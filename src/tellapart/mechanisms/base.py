@@ -140,7 +140,7 @@ class Mechanism(Plotted, ABC):
         have its own hyper-parameters, drawn at random; all must keep the mechanism's curve.
 
         >>> import tellapart as ta
-        >>> ta.RandomizedResponse(epsilon=0.5).best_of(10).epsilon(delta=0.0)
+        >>> round(ta.RandomizedResponse(epsilon=0.5).best_of(10).epsilon(delta=0.0), 6)
         5.0
         """
         from tellapart.mechanisms.repeat_and_select import BestOf, number_of_runs

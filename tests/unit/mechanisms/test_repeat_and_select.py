@@ -41,7 +41,7 @@ def test_it_is_shown_as_it_is_typed(trials, words):
         (lambda: ta.poisson(mean=0), "mean must be finite and greater than 0, got 0"),
         (
             lambda: ta.negative_binomial(shape=-1, mean=2),
-            "shape must be greater than -1 and at most 1e6 (then take poisson), got -1.0",
+            "shape must lie between -0.9 and 1e6 (beyond, take poisson), got -1.0",
         ),
     ],
 )

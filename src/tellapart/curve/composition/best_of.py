@@ -42,7 +42,7 @@ _ROOM, _PROFILE_ROOM, _MOST_ROOM = 1e-13, 100.0, 1e-8
 # e^loss is a double up to here; a tangent further out is left out.
 _LARGEST = 600.0
 # More runs than are listed, all together less likely than this, are taken to reveal all.
-_UNLISTED, _MOST_RUNS = 1e-9, 5_000
+_UNLISTED, _MOST_RUNS, _CHANCE_ROOM = 1e-9, 5_000, 1e-10
 
 # A number of runs that is not exceeded, how likely, and the curve of so many runs seen.
 Published = tuple[float, TradeoffCurve]
@@ -68,8 +68,9 @@ class Trials(ABC):
         randomised response, u = 1/(1 + e^ε), has the maximum.
         """
         rare, likely = np.asarray(expit(-epsilon)), np.asarray(expit(epsilon))
-        rise = self.log_density(rare, likely) - self.log_density(likely, rare)
-        return float(epsilon + rise)
+        most, least = self.log_density(rare, likely), self.log_density(likely, rare)
+        rounding = 1e-15 * (abs(most) + abs(least) + epsilon)
+        return float(epsilon + (most - least) + rounding) if epsilon else 0.0
 
     @property
     def none(self) -> float:
@@ -86,11 +87,11 @@ class Trials(ABC):
         last, left = 0, 1 - self.none
         while left > _UNLISTED and last < _MOST_RUNS:
             block = np.arange(last + 1.0, last + 1 + (1 if every else max(1, last // 4)))
-            chances.append(float(np.exp(self.log_chances(block)).sum()) * (1 + _ROOM))
+            chances.append(float(np.exp(self.log_chances(block)).sum()) * (1 + _CHANCE_ROOM))
             last += block.size
             left -= chances[-1]
             listed.append(last)
-        return listed, chances, max(left, 0.0) + _ROOM
+        return listed, chances, max(left, 0.0) + 2 * _CHANCE_ROOM
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,8 @@ class TruncatedNegativeBinomial(Trials):
 
     def __post_init__(self) -> None:
         shape = _checks.number(shape=self.shape)
-        if not -1 < shape <= 1e6:
-            _checks.refuse("shape", "be greater than -1 and at most 1e6 (then take poisson)", shape)
+        if not -0.9 <= shape <= 1e6:
+            _checks.refuse("shape", "lie between -0.9 and 1e6 (beyond, take poisson)", shape)
         mean = _checks.number(mean=self.mean)
         if not 1 <= mean <= 1e9:
             _checks.refuse(
@@ -185,7 +186,7 @@ def _gamma(shape: float, mean: float) -> float:
         share = depth if shape == 0 else -np.expm1(-shape * depth) / shape
         return math.log(mean) - np.log(np.expm1(depth) / share)
 
-    low = np.array(1e-12)
+    low = np.array(1e-15)
     root = solve.falling_root(short_of, low, solve.climb(short_of, low, 1.0))
     return math.exp(-float(root[1]))
 
@@ -234,7 +235,7 @@ def best_of_curve(
 ) -> AtomicCurve:
     """The curve, from below, of the best of so many runs; ``all_runs`` are mixed as published."""
     with np.errstate(all="ignore"):
-        losses = tangent_losses(test)
+        losses = np.unique(np.append(tangent_losses(test), 0.0))
         losses = losses[np.abs(losses) <= _LARGEST]
         forward = _Profile.of(test, losses)
         symmetric = test.mirrored() is test
@@ -260,7 +261,7 @@ def _closed(epsilons: Array, deltas: Array) -> Array:
     By 1 − e^(η − ε)·(1 − δ) for η ≤ ε, so that lines that say nothing are left out.
     """
     most = np.maximum.accumulate(((1 - deltas) * np.exp(-epsilons))[::-1])[::-1]
-    return np.minimum(deltas, 1 - np.exp(epsilons) * most * (1 - 4e-16))
+    return np.minimum(deltas, 1 - np.exp(epsilons) * most * (1 - 1e-14))
 
 
 def _pure_epsilon(test: TradeoffCurve, trials: Trials) -> float:
