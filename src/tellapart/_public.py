@@ -4,6 +4,7 @@ from tellapart.accountants.events import from_dp_event
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.composition.best_of import geometric, negative_binomial, poisson
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
 from tellapart.curve.guarantees import guarantee
@@ -101,10 +102,13 @@ __all__ = [
     "from_json",
     "from_pmfs",
     "gap",
+    "geometric",
     "guarantee",
     "matrix_mechanism",
+    "negative_binomial",
     "parse",
     "plausibly_deniable",
+    "poisson",
     "renyi",
     "renyi_divergence",
     "to_dp_accounting",

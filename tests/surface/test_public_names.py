@@ -25,8 +25,8 @@ NAMES = {
         TrainingStopped TruncatedLaplace UnaryEncoding UniformNoise Unsupported attack
         balls_in_bins central_limit compose concentrated cyclic_poisson dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap guarantee matrix_mechanism parse plausibly_deniable renyi
-        renyi_divergence to_dp_accounting to_json worst_case
+        from_pmfs gap geometric guarantee matrix_mechanism negative_binomial parse
+        plausibly_deniable poisson renyi renyi_divergence to_dp_accounting to_json worst_case
     """,
     "tellapart.risk": """
         accuracy advantage attribute_inference auc bayes_error best_decision blind_estimate
@@ -42,10 +42,10 @@ NAMES = {
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
-        Band Counts Credible Design Evidence Fixed Guessing Independent MembershipGame
+        Access Band Counts Credible Design Evidence Fixed Guessing Independent MembershipGame
         Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks
         canaries domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run probe probe_bits reconstruction search step together
+        judge many_runs metrics one_run plan probe probe_bits reconstruction search step together
         training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """

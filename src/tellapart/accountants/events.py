@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tellapart import _checks
 from tellapart.curve.base import Bound
+from tellapart.curve.composition.best_of import negative_binomial, poisson
 from tellapart.curve.guarantees import everything, guarantee, nothing
 from tellapart.errors import UnreadableEvent
 from tellapart.mechanisms.base import Mechanism, Sampling
@@ -149,8 +150,7 @@ def _read(event: Any, place: _EventPath) -> _Found:
 
 
 def _refused(event: Any, place: _EventPath) -> _Found:
-    why = _REASONS.get(type(event).__name__, "tellapart knows no mechanism for it")
-    place.refuse(event, why)
+    place.refuse(event, "tellapart knows no mechanism for it")
 
 
 def _noisy(kind: type[Gaussian] | type[Laplace], event: Any, place: _EventPath) -> _Found:
@@ -296,6 +296,18 @@ def _discrete_gaussian(event: Any, place: _EventPath) -> _Found:
     return DiscreteGaussian(event.sigma, size * relation.reach, neighbours=relation.neighbours)
 
 
+def _repeat_and_select(event: Any, place: _EventPath) -> _Found:
+    """The best of a random number of runs; an infinite shape is the Poisson law."""
+    mean = _checks.finite_above_zero(**place.named(mean=event.mean))
+    shape = _checks.at_least_zero(**place.named(shape=event.shape))
+    if shape < math.inf and mean < 1:
+        place.refuse(event, "there is at least one run unless shape is infinite: mean is below 1")
+    base = _read(event.event, place.inside("event"))
+    if isinstance(base, _End):
+        return base
+    return base.best_of(poisson(mean) if shape == math.inf else negative_binomial(shape, mean))
+
+
 def _concentrated(budget: tuple[float, float], place: _EventPath) -> _Found:
     """A promise of (ξ, ρ)-zCDP, of which no more is known: a lower bound."""
     rho, xi = budget
@@ -364,15 +376,11 @@ READERS: dict[str, _Reader] = {
     "PermuteAndFlipDpEvent": _selected(PermuteAndFlip),
     "PoissonSampledDpEvent": _poisson_sampled,
     "RandomizedResponseDpEvent": _randomized_response,
+    "RepeatAndSelectDpEvent": _repeat_and_select,
     "SampledWithReplacementDpEvent": _with_replacement,
     "SampledWithoutReplacementDpEvent": _fixed_batch,
     "SelfComposedDpEvent": _self_composed,
     "SingleEpochTreeAggregationDpEvent": _tree_aggregation,
     "TruncatedSubsampledGaussianDpEvent": _truncated,
     "ZCDpEvent": _zcdp,
-}
-
-# Where the next ones go: an event moves up once tellapart has its mechanism.
-_REASONS = {
-    "RepeatAndSelectDpEvent": "the best of a random number of runs is no mechanism yet",
 }

@@ -18,7 +18,9 @@ from tellapart.neighbours import Neighbours, Order
 
 if TYPE_CHECKING:
     from tellapart.curve.certified.brackets import Bracket
+    from tellapart.curve.composition.best_of import Trials
     from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
+    from tellapart.mechanisms.repeat_and_select import BestOf
     from tellapart.mechanisms.shuffled import Shuffled
 
 
@@ -128,6 +130,22 @@ class Mechanism(Plotted, ABC):
         from tellapart.mechanisms.shuffled import Shuffled
 
         return Shuffled(self, users)
+
+    def best_of(self, trials: int | Trials) -> BestOf:
+        """The best of so many runs, as after tuning hyper-parameters: its output alone is seen.
+
+        The number of runs is fixed, or drawn from a law that no data change: `geometric`,
+        `negative_binomial`, `poisson`. Which run is best is read off their outputs: a score on
+        private data must be released by the mechanism itself, with noise of its own. Each run may
+        have its own hyper-parameters, drawn at random; all must keep the mechanism's curve.
+
+        >>> import tellapart as ta
+        >>> round(ta.RandomizedResponse(epsilon=0.5).best_of(10).epsilon(delta=0.0), 6)
+        5.0
+        """
+        from tellapart.mechanisms.repeat_and_select import BestOf, number_of_runs
+
+        return BestOf(self, number_of_runs(trials))
 
     def for_group(self, size: int) -> Mechanism:
         """The mechanism as so many records together see it: all of them there, or none.

@@ -200,7 +200,7 @@ def test_without_dp_accounting_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "culprit", [dp.UnsupportedDpEvent(), dp_event.RepeatAndSelectDpEvent(STEP, 10, 1)]
+    "culprit", [dp.UnsupportedDpEvent(), dp_event.RepeatAndSelectDpEvent(STEP, 0.5, 1)]
 )
 @pytest.mark.parametrize(
     "nest",

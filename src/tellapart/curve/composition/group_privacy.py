@@ -38,7 +38,7 @@ def group_curve(test: TradeoffCurve, length: int) -> AtomicCurve:
 def _lines(test: TradeoffCurve, length: int) -> tuple[Array, Array]:
     """(ε, δ) pairs, ε ≥ 0, that the chain keeps in this order."""
     with np.errstate(all="ignore"):
-        losses = _grid(test)
+        losses = tangent_losses(test)
         fpr, delta = test._rates(losses)[0], test._delta(losses)
         at = np.concatenate([[0.0], 10.0 ** np.linspace(-300, -16, 200), fpr])
         at = np.unique(np.concatenate([at, expit(np.linspace(-37, 37, 3001))]))
@@ -53,7 +53,7 @@ def _lines(test: TradeoffCurve, length: int) -> tuple[Array, Array]:
     return total[kept], np.minimum(slack[kept] * (1 + _ROOM), 1.0)
 
 
-def _grid(test: TradeoffCurve) -> Array:
+def tangent_losses(test: TradeoffCurve) -> Array:
     """Rising losses at which tangents are taken."""
     if isinstance(test, AtomicCurve):
         finite = test.losses[np.isfinite(test.losses)][::-1]
