@@ -145,6 +145,28 @@ def test_an_object_shows_a_small_card(name):
     parsed(page)
 
 
+@pytest.mark.parametrize("name", OBJECTS)
+def test_in_a_terminal_an_object_takes_two_lines(name):
+    shown = repr(OBJECTS[name]())
+    assert "\n" not in shown
+    assert len(shown) <= 160, shown
+    assert " at 0x" not in shown
+
+
+def test_a_limit_shows_itself_as_it_is_typed():
+    limits = [
+        choose.at_most(0.1, risk.tpr, fpr=0.01),
+        choose.at_least(0.4, risk.bayes_error, prior=0.5),
+    ]
+    shown = [
+        "choose.at_most(0.1, risk.tpr, fpr=0.01)",
+        "choose.at_least(0.4, risk.bayes_error, prior=0.5)",
+    ]
+    assert [repr(limit) for limit in limits] == shown
+    typed = [eval(text, {"choose": choose, "risk": risk}) for text in shown]  # noqa: S307 (ours)
+    assert typed == limits
+
+
 @pytest.mark.parametrize(
     "name", sorted(set(OBJECTS) - {"choice", "certified choice", "frameworks", "map"})
 )

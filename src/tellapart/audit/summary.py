@@ -323,6 +323,6 @@ def _against(scores: Scores | None) -> tuple[str, ...]:
     observed = "lower" if scores.orientation is Orientation.HIGHER else "higher"
     return (
         f"Score direction: {stated} means member, but members mostly "
-        f"score {observed} than non-members. If that was a slip, correct it; if it is a surprise, "
-        "draw new scores.",
+        f"score {observed} than non-members. If that was a slip, set the orientation to {observed} "
+        f"(--orientation {observed}); if it is a surprise, draw new scores.",
     )

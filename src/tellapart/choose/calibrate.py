@@ -143,6 +143,9 @@ class Choice(Plotted):
         shown = to_digits(self.parameter, 6, not self.rounds_down)
         return f"{short(shown)} ({bound}; {self.scope})"
 
+    def __repr__(self) -> str:
+        return f"Choice({self.name}={self.parameter!r}, binding={self.binding!r})"
+
 
 def largest(
     family: Family, limits: Sequence[Limit], *, whole: bool = False, certified: bool = False

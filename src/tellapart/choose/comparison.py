@@ -155,6 +155,9 @@ class Comparison(Plotted):
     def __str__(self) -> str:
         return "\n".join([aligned(self.cells()), *map(str, self.pairs)])
 
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.names)})"
+
 
 def compare(subjects: Mapping[str, Subject], **arguments: Any) -> Comparison:
     """Which of several mechanisms leaks more, to which attacker, and by how much.

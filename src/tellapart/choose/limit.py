@@ -118,6 +118,14 @@ class Limit:
     def __str__(self) -> str:
         return self._words(6)
 
+    def __repr__(self) -> str:
+        """As it could be typed."""
+        known = "" if measure_of(self.measure) is None else "risk."
+        measure = f"{known}{getattr(self.measure, '__name__', repr(self.measure))}"
+        given = [f"{key}={value!r}" for key, value in self.arguments]
+        side = "at_least" if self.least else "at_most"
+        return f"choose.{side}({', '.join([repr(self.bound), measure, *given])})"
+
 
 def _short(value: Any) -> str:
     return short(value) if isinstance(value, int | float) else repr(value)

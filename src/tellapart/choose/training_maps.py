@@ -55,6 +55,10 @@ class TrainingMap(Displayed):
     clipping_norm: float = 1.0
     certified: bool = False
 
+    def __repr__(self) -> str:
+        cells = f"{len(self.batches)} batch sizes × {len(self.epochs)} numbers of epochs"
+        return f"TrainingMap({cells}, data_size={self.data_size})"
+
     def at(self, batch_size: float, epochs: float) -> float | None:
         """The noise multiplier of one cell, by its batch size and epochs."""
         for name, value, known in (

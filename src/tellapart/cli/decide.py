@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from tellapart import _files
+from tellapart import _checks, _files
 from tellapart import decision as decisions
 from tellapart import report as reporting
 from tellapart._numeric.text import fixed, short
@@ -84,6 +85,9 @@ def decide(
     if init:
         return _begin(file, output)
     page = None if report is None else writing.target(report, "--report")
+    if not file.exists():
+        begun = f"tellapart decide --init {shlex.quote(str(file))}"
+        _checks.refuse("FILE", f"be there (to begin one: {begun})", str(file))
     record = decisions.read(file)
     if page is not None:
         writing.refuse_sources(page, (file, *record.evidence_paths(file.parent)), "--report")

@@ -31,11 +31,17 @@ _GUESSED = {
 _LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "gamma"}
 # What is part of a mechanism's text, by the options that people try.
 _IN_TEXT = {
+    "--repeat": "repeated=12",
     "--repeated": "repeated=12",
+    "--releases": "repeated=12",
     "--compositions": "repeated=12",
     "--sampled": "sampled=0.01",
 }
 _ARGUMENT = re.compile(r"^\w+(?= must )")
+# Parameters that a mechanism lacks, or has one too many of: names and what joins them, no more.
+_LACKING = re.compile(
+    r"(?<=^mechanism must have )[^,]+(?:, too; \w+ is then chosen|, too|, not both)"
+)
 _BUG = (
     "this is a bug in tellapart, not in what was typed; please open an issue that holds the "
     "command and what it prints with --debug"
@@ -61,9 +67,10 @@ def line(error: BaseException, commands: Sequence[str], typed: Sequence[str]) ->
         said = error.exception_message
     elif isinstance(error, CycloptsError):
         command = " ".join(["tellapart", *(error.command_chain or ())])
-        said = f"{_misuse(error, commands, command)} (see {command} --help)"
+        said = f"{_misuse(error, commands, command, typed)} (see {command} --help)"
     else:
         said = _ARGUMENT.sub(lambda match: _as_typed(match[0], typed), str(error))
+        said = _LACKING.sub(lambda match: _as_options(match[0], typed), said)
     return visible(f"tellapart: {' '.join(said.split())}")
 
 
@@ -78,7 +85,32 @@ def _as_typed(name: str, typed: Sequence[str]) -> str:
     return option if any(word.partition("=")[0] == option for word in typed) else name
 
 
-def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
+def _as_options(rule: str, typed: Sequence[str]) -> str:
+    """Parameters by the names of their options, unless mechanisms were typed with theirs."""
+    from tellapart.mechanisms.catalogue import KINDS  # help and errors of others start without it
+
+    if "compare" in typed[:1] or any(
+        word.partition(":")[0] in KINDS and ":" in word for word in typed
+    ):
+        return rule
+    keys = {key for kind in KINDS.values() for key in kind.parameters}
+    option = {key: f"--{key.replace('_', '-')}" for key in keys}
+    return re.sub(r"\w+", lambda match: option.get(match[0], match[0]), rule)
+
+
+def _with(written: str, typed: Sequence[str]) -> str:
+    """The mechanism that was typed, or else an example, with this in it."""
+    from tellapart.mechanisms.catalogue import KINDS
+
+    named = next(
+        (word for word in typed[1:] if word.partition(":")[0] in KINDS), "gaussian:sigma=2"
+    )
+    return f"{named}{',' if ':' in named else ':'}{written}"
+
+
+def _misuse(
+    error: CycloptsError, commands: Sequence[str], command: str, typed: Sequence[str]
+) -> str:
     if isinstance(error, UnknownCommand):
         return _no_command(str((error.unused_tokens or [""])[0]), commands)
     if isinstance(error, UnknownOptionError):
@@ -86,7 +118,7 @@ def _misuse(error: CycloptsError, commands: Sequence[str], command: str) -> str:
         known = (name for argument in error.argument_collection for name in argument.names)
         said = f"{_short(command)} has no option {option}"
         if (written := _IN_TEXT.get(option.partition("=")[0])) is not None:
-            return f"{said}; write it into the mechanism: gaussian:sigma=2,{written}"
+            return f"{said}; write it into the mechanism: {_with(written, typed)}"
         if _short(command) == "compare" and (example := _of_mechanism(option)):
             return f"{said}; write it into each mechanism, such as {example}"
         return f"{said}{_perhaps(_near_option(option, known))}"

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from itertools import combinations
 from typing import Any
 
 from tellapart import _checks
@@ -712,6 +713,7 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         ways = {parameter: ways[parameter]}
     if not ways:
         _refuse_several_open(name, values, text)
+        _refuse_apart(name, values, _shown(name, values))
         options = " or ".join(dict.fromkeys(key for way in KINDS[name].ways for key in way.needs))
         rule = f"leave one parameter of {name} open ({options}; ways to make it: {_ways(name)})"
         _checks.refuse("mechanism", rule, text)
@@ -736,11 +738,34 @@ def _refuse_several_open(name: str, values: Mapping[str, Any], text: str) -> Non
     ]
     if aim in values or not lacking or not all(lacking):
         return
-    fewest = [keys for keys in lacking if not any(set(few) < set(keys) for few in lacking)]
-    first, *others = (" and ".join(keys) for keys in fewest)
-    either = f" (or {' or '.join(others)})" if others else ""
-    rule = f"have {first}{either}, too; {aim} is then chosen"
+    rule = f"have {_fewest(lacking)}, too; {aim} is then chosen"
     _checks.refuse("mechanism", rule, text)
+
+
+def _fewest(lacking: list[list[str]]) -> str:
+    """What could be given besides, without what only asks for more."""
+    fewest = [keys for keys in lacking if not any(set(few) < set(keys) for few in lacking)]
+    first, *others = dict.fromkeys(" and ".join(keys) for keys in fewest)
+    return f"{first} (or {' or '.join(others)})" if others else first
+
+
+def _refuse_apart(name: str, values: Mapping[str, Any], shown: str) -> None:
+    """Name two parameters that no way takes together, and what goes with each."""
+    ways = [{*way.needs, *way.takes} for way in KINDS[name].ways]
+    for pair in combinations(values, 2):
+        either = [[keys for keys in ways if key in keys] for key in pair]
+        if not all(either) or any(set(pair) <= keys for keys in ways):
+            continue
+        fits = [min(found, key=lambda keys: len(keys - set(values))) for found in either]
+        needs = [
+            [x for x in KINDS[name].parameters if x in fit - other - set(pair)]
+            for fit, other in (fits, fits[::-1])
+        ]
+        goes = [
+            f"{key} (with {' and '.join(keys)})" if keys else key
+            for key, keys in zip(pair, needs, strict=True)
+        ]
+        _checks.refuse("mechanism", f"have either {' or '.join(goes)}, not both", shown)
 
 
 def open_parameters(text: str, **given: float | str) -> tuple[str, ...]:
@@ -894,9 +919,13 @@ def _ways(name: str) -> str:
     return " or ".join(f"{name}:{way}" for way in KINDS[name].ways)
 
 
-def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
+def _shown(name: str, values: Mapping[str, Any]) -> str:
     got = _listed(values)
-    shown = f"{name}:{got}" if got else name
+    return f"{name}:{got}" if got else name
+
+
+def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
+    shown = _shown(name, values)
     lacking = [
         [key for key in way.needs if key not in values]
         for way in KINDS[name].ways
@@ -908,6 +937,6 @@ def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
             "no finite ε at δ = 0"
         )
     if lacking:
-        said = dict.fromkeys(" and ".join(keys) for keys in sorted(lacking, key=len))
-        return _checks.refuse("mechanism", f"have {' or '.join(said)}, too", shown)
+        return _checks.refuse("mechanism", f"have {_fewest(lacking)}, too", shown)
+    _refuse_apart(name, values, shown)
     return _checks.refuse("mechanism", f"be given as {_ways(name)}", shown)

@@ -410,7 +410,7 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
     True
     """
     if isinstance(mechanisms, Mechanism) or not isinstance(mechanisms, Iterable):
-        _checks.refuse("mechanisms", "be a list of mechanisms", mechanisms)
+        _checks.refuse("mechanisms", "be a list of mechanisms: compose([a, b])", mechanisms)
     return Sequence(tuple(mechanisms))
 
 

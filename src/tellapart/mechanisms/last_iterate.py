@@ -24,7 +24,7 @@ class LastIterate(EpsilonAtDelta):
 
     - each record's loss is convex, with ``strong_convexity`` m and ``smoothness`` M: the
       eigenvalues of its Hessian lie in [m, M] everywhere;
-    - η < 2/M, so that a step brings any two points closer by c = max(|1 − ηm|, |1 − ηM|) < 1;
+    - η < 2/M, so that a step brings any two points closer by c = max(abs(1 − ηm), abs(1 − ηM)) < 1;
     - the full batch: ``batch_size`` is ``data_size``, n;
     - replacing a record changes its gradient by at most ``gradient_sensitivity`` L at any x: twice
       the norm of a gradient, if that is bounded. Clipping breaks the other conditions.
@@ -34,7 +34,7 @@ class LastIterate(EpsilonAtDelta):
     Altschuler 2024, noisy gradient descent on strongly convex losses): of all shifts aₖ that undo
     in t steps what the record moves, Σ c^(t−k)·aₖ = ηL/n·Σ c^(t−k), those of least Σ aₖ², which is
     (ησμ)². As c → 1 this is composition, √t·L/(nσ). It is exact where c = 1 − ηm, that is for
-    η ≤ 2/(m + M): the losses m·|x|²/2 + ⟨a, x⟩ attain it. For longer steps it is a guarantee
+    η ≤ 2/(m + M): the losses m·‖x‖²/2 + ⟨a, x⟩ attain it. For longer steps it is a guarantee
     (`Bound.LOWER`).
 
     >>> training = LastIterate(
@@ -101,7 +101,7 @@ class LastIterate(EpsilonAtDelta):
 
     @property
     def contraction(self) -> float:
-        """By how much a step brings any two points closer: max(|1 − ηm|, |1 − ηM|)."""
+        """By how much a step brings any two points closer: max(abs(1 − ηm), abs(1 − ηM))."""
         return 1 - self._gap
 
     @property

@@ -319,7 +319,7 @@ def balls_in_bins(strategy: Strategy | ArrayLike, sigma: float, bins: int) -> Ba
     bin in every epoch, which is not random allocation anew in each. Neighbours add or remove a
     record, whose bin is drawn on its own.
 
-    With the record the answers are a mixture of Gaussians around the bins' modes |C|xⱼ. The
+    With the record the answers are a mixture of Gaussians around the bins' modes abs(C)xⱼ. The
     likelihood ratio is a mean of log-normals, and grows in convex order with the inner products of
     its modes (Kahane 1986), step by step, so for gradients that depend on earlier outputs, too
     (Choquette-Choo et al. 2024 for C ≥ 0). Where all bins are alike that is one Gaussian answer

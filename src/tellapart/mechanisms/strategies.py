@@ -153,7 +153,7 @@ class Strategy(ABC):
         """How far a record in one step alone moves the answers, for each step."""
 
     def modes(self, sets: Sequence[Places]) -> Array:
-        """Sums of |columns|, one for each set of steps: how far taking part in all of them moves.
+        """Sums of absolute columns, one for each set of steps: how far taking part in all moves.
 
         The result has one column for each set.
         """

@@ -145,6 +145,9 @@ class Report(Displayed):
     summary: AuditSummary | None = field(default=None, repr=False, compare=False)
     traced: Mapping[str, TradeoffCurve] = field(default_factory=dict, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return f"Report({self.headline})"
+
     @property
     def bayesian(self) -> bool:
         """Whether all it shows depends on a prior, so that no error rate is bounded."""

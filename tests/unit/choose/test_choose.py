@@ -33,7 +33,7 @@ SMALL = choose.at_most(0.1, risk.advantage)
         (
             lambda: choose.largest(ta.Laplace.with_epsilon, SMALL),
             "limits must be a list of choose.at_most(...) or choose.at_least(...), "
-            "got Limit(bound=0.1, ",
+            "got choose.at_most(0.1, risk.advantage)",
         ),
         (
             lambda: choose.largest(3, [SMALL]),

@@ -571,7 +571,10 @@ def test_every_command_draws(run, tmp_path, command):
             "mechanism must have delta, too, got 'gaussian:epsilon=1'; write "
             "gaussian:epsilon=1,delta=1e-5, as it has no finite ε at δ = 0",
         ),
-        ("risk gaussian --epsilon 1", "mechanism must have delta, too, got 'gaussian:epsilon=1'; "),
+        (
+            "risk gaussian --epsilon 1",
+            "mechanism must have --delta, too, got 'gaussian:epsilon=1'; ",
+        ),
         (
             "choose gaussian --max-epsilon 1 --delta 0",
             "infeasible: no parameter keeps ε ≤ 1 at δ = 0: it is infinite at every one "
@@ -618,13 +621,37 @@ def test_every_command_draws(run, tmp_path, command):
         (
             "risk gaussian:sigma=1 --repeated 12",
             "risk has no option --repeated; write it into the mechanism: "
-            "gaussian:sigma=2,repeated=12 (see",
+            "gaussian:sigma=1,repeated=12 (see",
+        ),
+        (
+            "choose laplace --max-epsilon 1 --repeat 12",
+            "choose has no option --repeat; write it into the mechanism: laplace:repeated=12 (see",
+        ),
+        (
+            "risk --epsilon 1 --sampled 0.1",
+            "risk has no option --sampled; write it into the mechanism: "
+            "gaussian:sigma=2,sampled=0.01 (see",
         ),
         ("risk --epsilon 1 --prior 1/500", "--prior must be a number, got '1/500'; write 0.002 ("),
         (
             "choose dpsgd --max-epsilon 1",
+            "mechanism must have --sampling-rate and --steps (or --epochs and --batch-size and "
+            "--data-size), too; --noise-multiplier is then chosen, got 'dpsgd'",
+        ),
+        (
+            "risk dpsgd:noise_multiplier=1",
             "mechanism must have sampling_rate and steps (or epochs and batch_size and data_size), "
-            "too; noise_multiplier is then chosen, got 'dpsgd'",
+            "too, got 'dpsgd:noise_multiplier=1'",
+        ),
+        (
+            "choose dpsgd --max-tpr 0.1 --epochs 10 --sampling-rate 0.01",
+            "mechanism must have either --sampling-rate (with --steps) or --epochs (with "
+            "--batch-size and --data-size), not both, got 'dpsgd:sampling_rate=0.01,epochs=10'",
+        ),
+        (
+            "decide",
+            "FILE must be there (to begin one: tellapart decide --init decision.toml), got "
+            "'decision.toml'",
         ),
         ("nothing", f"command must be one of {ALL}, got 'nothing' (see tellapart --help)"),
         ("explain 2", f"command must be one of {ALL}, got 'explain'; did you mean risk? ("),

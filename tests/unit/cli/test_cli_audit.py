@@ -331,7 +331,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ("audit no.csv --design many-runs", "path must name a file that is there, got 'no.csv'"),
         (f"{MANY} --score-column x", "runs.npz must have an array 'x', has 'score', 'member'"),
         (f"{MANY} --epsilon -1", "--epsilon must be finite and at least 0, got -1.0"),
-        (f"{MANY} --delta 0.1", "mechanism must have epsilon, too, got 'any:delta=0.1'"),
+        (f"{MANY} --delta 0.1", "mechanism must have --epsilon, too, got 'any:delta=0.1'"),
         (f"{MANY} --mechanism laplac", "--mechanism must be one of any, laplace, "),
         (f"{MANY} --confidence 1", "--confidence must lie strictly between 0 and 1, got 1.0"),
         (

@@ -70,9 +70,9 @@ def test_counts_may_be_whole_doubles():
         (lambda: ta.compose([]), "parts must be a list of at least one mechanism, got ()"),
         (
             lambda: ta.compose(STEP),
-            "mechanisms must be a list of mechanisms, got Gaussian(sigma=1.0)",
+            "mechanisms must be a list of mechanisms: compose([a, b]), got Gaussian(sigma=1.0)",
         ),
-        (lambda: ta.compose(3), "mechanisms must be a list of mechanisms, got 3"),
+        (lambda: ta.compose(3), "mechanisms must be a list of mechanisms: compose([a, b]), got 3"),
     ],
 )
 def test_parts_are_mechanisms(make, message):

@@ -183,6 +183,10 @@ def test_values_may_be_given_beside_the_text():
             "mechanism must be written as name:key=number,key=number ('epsilon' has no number), "
             "got 'laplace:epsilon=x'",
         ),
+        (
+            "laplace:epsilon=1,scale=2",
+            "mechanism must have either epsilon or scale, not both, got 'laplace:epsilon=1,scale=2",
+        ),
         ("laplace:epsilon=-1", "epsilon must be finite and at least 0, got -1"),
     ],
 )

@@ -64,6 +64,9 @@ class FrameworkComparison(Displayed):
     def __str__(self) -> str:
         return as_table(self.rows)
 
+    def __repr__(self) -> str:
+        return f"FrameworkComparison({len(self.rows)} frameworks, {len(self.left_out)} left out)"
+
 
 def compare_frameworks(
     model: Model,
