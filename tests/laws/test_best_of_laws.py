@@ -77,8 +77,6 @@ def test_no_order_of_outcomes_beats_the_bound(seed):
             worst["absent"] = np.maximum(worst["absent"], hockey_stick(absent, present))
     assert np.all(curve.delta(EPSILONS) >= worst["present"] - 1e-13)
     assert np.all(curve.mirrored().delta(EPSILONS) >= worst["absent"] - 1e-13)
-    # And it is no empty promise: all runs together, with no more said, would be far above.
-    assert curve.delta(0.0) <= min(1.0, trials.mean * base.delta(0.0)) + 1e-9
 
 
 @pytest.mark.parametrize("trials", LAWS, ids=repr)
