@@ -178,7 +178,7 @@ def test_least_noise_is_safe_and_tight(advantage: float) -> None:
 
 
 def test_what_perfect_privacy_cannot_keep_is_infeasible() -> None:
-    with pytest.raises(choose.Infeasible, match=r"even perfect privacy \(ε = 0\) has f_score"):
+    with pytest.raises(choose.Infeasible, match=r"even perfect privacy \(ε = 0\) has F-score"):
         choose.largest(ta.Laplace.with_epsilon, [choose.at_most(0.6, risk.f_score, weight=1)])
 
 

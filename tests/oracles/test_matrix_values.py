@@ -128,7 +128,7 @@ def test_balls_in_bins_of_a_banded_strategy(steps, bins, least, most):
     """Monte Carlo has 2.44 and 1.24."""
     strategy = ta.Strategy.banded(steps, coefficients=[1, 0.6, 0.3])
     training = ta.balls_in_bins(strategy, sigma=2.0, bins=bins)
-    lower, upper = training.bracket(1e-3, gap=1e-3)
+    lower, upper = training.bracket(1e-3, gap=3e-4)
     assert upper.epsilon(1e-3) == pytest.approx(least, abs=2e-3)
     assert lower.epsilon(1e-3) == pytest.approx(most, abs=2e-3)
 

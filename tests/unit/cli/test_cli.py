@@ -21,7 +21,8 @@ from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
 
 ALL = (
-    "risk, choose, decide, compare, region, audit, probe, check-training, report, frameworks, "
+    "risk, choose, decide, compare, region, plan, audit, probe, check-training, report, "
+    "frameworks, "
     "noise, explore, reproduce"
 )
 

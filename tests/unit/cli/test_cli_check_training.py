@@ -139,11 +139,11 @@ def test_schedules_are_stepped_once_an_epoch(check):
     assert "Batches are split to fit memory, and count whole." in out
 
 
-def test_where_no_attack_is_known_it_says_so(check):
+def test_both_ends_of_draws_with_replacement(check):
     code, out, _ = check("with_replacement", "--epochs", "1", "--epsilon", "1")
-    assert code == 3
-    assert out.startswith("NO VERDICT: the claim ε = 1 at δ = 1e-5")
-    assert "; no attack is known beside this guarantee." in out
+    assert code == 1
+    assert out.startswith("REFUTED: the claim ε = 1 at δ = 1e-5")
+    assert "; some attack surely reaches ε ≥ " in " ".join(out.split())
     assert "batches drawn with replacement, by RandomSampler(replacement=True)" in out
 
 

@@ -35,6 +35,9 @@ from tellapart.cli import (
 from tellapart.cli import (
     choose as choosing,
 )
+from tellapart.cli import (
+    plan as planning,
+)
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INPUTS = ["--d0", "[3, 1]", "--d1", "[3, 1, 4]", "--epsilon", "1"]
@@ -48,6 +51,7 @@ COMMANDS = {
     "decide": (["decide", str(EXAMPLES / "decisions" / "census.toml")], decision, "read"),
     "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], compare, "parse"),
     "region": (["region", "--epsilon", "1"], region, "PrivacyRegion"),
+    "plan": (["plan", "--epsilon", "1", "--seconds", "1"], planning, "asked"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),
     "probe": (PROBE, audit, "probe"),
     "check-training": (TRAINING, child_process, "load_function"),

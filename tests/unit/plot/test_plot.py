@@ -732,7 +732,7 @@ def test_the_logarithmic_axis_reaches_the_smallest_rate_looked_at():
 def test_one_run_has_no_picture():
     coins = DRAW.integers(0, 2, 200)
     evidence = audit.one_run(audit.Scores.from_rows(DRAW.normal(coins), coins))
-    with pytest.raises(ta.Unsupported, match=r"numbers of guesses.* shows no curve"):
+    with pytest.raises(ta.Unsupported, match=r"guesses fixed.* shows no curve"):
         plot.audit(evidence, ta.guarantee(1))
 
 
