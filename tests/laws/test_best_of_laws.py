@@ -1,5 +1,6 @@
 """The best of K runs: no order of the outcomes of a small mechanism beats the bound."""
 
+from decimal import Decimal, localcontext
 from itertools import permutations
 
 import numpy as np
@@ -88,6 +89,28 @@ def test_the_number_of_runs_is_a_law_with_its_mean_and_density(trials):
     a = np.array([0.0, 1e-6, 0.1, 0.5, 0.99])
     direct = np.sum(chances * count * (1 - a[:, None]) ** (count - 1), axis=1)
     np.testing.assert_allclose(np.exp(trials.log_density(a, 1 - a)), direct, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mean"),
+    [(1e6, 10), (1e6, 1.001), (1e6, 1 + 1e-10), (1e5, 30), (1e4, 5), (3, 8), (-0.9, 10)],
+)
+def test_no_number_of_runs_is_less_likely_than_by_fifty_digits(shape, mean):
+    """Large shapes leave few digits of a chance, and a γ close to 1 few of 1 − γ."""
+    trials = ta.negative_binomial(shape=shape, mean=mean)
+    listed, chances, unlisted = trials.counts(every=True)
+    with localcontext() as context:
+        context.prec = 50
+        eta, gamma = Decimal(shape), (-Decimal(trials.depth)).exp()
+        exact_mean = eta * (1 / gamma - 1) / (1 - gamma**eta)
+        assert abs(exact_mean / Decimal(mean) - 1) < Decimal("2e-14")
+        chance, left = eta * (1 - gamma) / (gamma**-eta - 1), Decimal(1)
+        for count, given in zip(listed[:200], chances, strict=False):
+            assert Decimal(given) >= chance
+            left -= chance
+            chance *= (1 - gamma) * (count + eta) / (count + 1)
+    if len(listed) <= 200:
+        assert Decimal(unlisted) >= left
 
 
 @pytest.mark.parametrize("trials", LAWS, ids=repr)

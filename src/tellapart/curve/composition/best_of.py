@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, gammaln, xlog1py, xlogy
+from scipy.special import expit, gammaln, xlogy
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
@@ -77,6 +77,11 @@ class Trials(ABC):
         """The probability of no run at all."""
         return 0.0
 
+    @property
+    def _chance_room(self) -> float:
+        """By how much a chance may be off, relative to it, as it is rounded."""
+        return _CHANCE_ROOM
+
     def counts(self, every: bool) -> tuple[list[int], list[float], float]:
         """Numbers of runs, how likely those are that each stands for, and what is not listed.
 
@@ -84,14 +89,14 @@ class Trials(ABC):
         """
         listed: list[int] = []
         chances: list[float] = []
-        last, left = 0, 1 - self.none
+        last, left, room = 0, 1 - self.none, self._chance_room
         while left > _UNLISTED and last < _MOST_RUNS:
             block = np.arange(last + 1.0, last + 1 + (1 if every else max(1, last // 4)))
-            chances.append(float(np.exp(self.log_chances(block)).sum()) * (1 + _CHANCE_ROOM))
+            chances.append(float(np.exp(self.log_chances(block)).sum()) * (1 + room))
             last += block.size
             left -= chances[-1]
             listed.append(last)
-        return listed, chances, max(left, 0.0) + 2 * _CHANCE_ROOM
+        return listed, chances, max(left, 0.0) + 2 * room
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,8 @@ class TruncatedNegativeBinomial(Trials):
 
     shape: float
     mean: float
-    gamma: float = field(init=False, repr=False, compare=False)
+    # −log γ: of a γ close to 1 the digits of 1 − γ count, as often as the shape says.
+    depth: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         shape = _checks.number(shape=self.shape)
@@ -159,7 +165,7 @@ class TruncatedNegativeBinomial(Trials):
             _checks.refuse(
                 "mean", "be at least 1, as there is at least one run, and at most 1e9", mean
             )
-        for name, value in (("shape", shape), ("mean", mean), ("gamma", _gamma(shape, mean))):
+        for name, value in (("shape", shape), ("mean", mean), ("depth", _depth(shape, mean))):
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -168,27 +174,32 @@ class TruncatedNegativeBinomial(Trials):
         return f"negative_binomial(shape={self.shape!r}, mean={self.mean!r})"
 
     def log_density(self, above: Array, below: Array) -> Array:
-        odds = (1 - self.gamma) / self.gamma
+        odds = math.expm1(self.depth)  # (1 − γ)/γ
         return np.asarray(math.log(self.mean) - (self.shape + 1) * np.log1p(above * odds))
 
     def log_chances(self, count: Array) -> Array:
         one = float(self.log_density(np.ones(()), np.zeros(())))
         rising = gammaln(count + self.shape) - gammaln(1 + self.shape) - gammaln(count + 1)
-        return np.asarray(one + xlog1py(count - 1, -self.gamma) + rising)
+        return np.asarray(one + xlogy(count - 1, -math.expm1(-self.depth)) + rising)
+
+    @property
+    def _chance_room(self) -> float:
+        # Γ(k + shape)/Γ(1 + shape) is what remains of two large logarithms.
+        return max(_CHANCE_ROOM, 1e-15 * float(gammaln(2 + self.shape)))
 
 
-def _gamma(shape: float, mean: float) -> float:
-    """The γ with this mean: the mean is shape·(1/γ − 1)/(1 − γ^shape)."""
+def _depth(shape: float, mean: float) -> float:
+    """The −log γ with this mean: the mean is shape·(1/γ − 1)/(1 − γ^shape)."""
     if shape == 1 or mean == 1:
-        return 1 / mean
+        return math.log(mean)
 
-    def short_of(depth: Array) -> Array:  # of −log γ
+    def short_of(depth: Array) -> Array:
         share = depth if shape == 0 else -np.expm1(-shape * depth) / shape
         return math.log(mean) - np.log(np.expm1(depth) / share)
 
-    low = np.array(1e-15)
+    low = np.array(1e-24)
     root = solve.falling_root(short_of, low, solve.climb(short_of, low, 1.0))
-    return math.exp(-float(root[1]))
+    return float(root[1])
 
 
 def geometric(mean: float) -> TruncatedNegativeBinomial:
