@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -64,6 +65,18 @@ def map(  # noqa: A001
     raise Unsupported(
         f"workers died {_TRIES} times in a row; run the tasks one after another to see why"
     ) from last
+
+
+@contextmanager
+def here() -> Iterator[None]:
+    """Tasks run in this process, one after another, whatever workers joblib is told of."""
+    if "joblib" not in sys.modules:
+        yield
+        return
+    from joblib import parallel_config
+
+    with parallel_config(backend="sequential", n_jobs=1):
+        yield
 
 
 def generator(key: Sequence[int]) -> np.random.Generator:

@@ -154,7 +154,8 @@ def _affordable(caller: Caller, data: Any, seed: int) -> tuple[int, float]:
     took = []
     for turn in range(2):  # something else may hold up one of them
         begun = time.perf_counter()
-        draw(caller, data, _TIMED, (seed, 2, turn))
+        with run.here():  # the first calls of workers take what it takes to start them
+            draw(caller, data, _TIMED, (seed, 2, turn))
         took.append(time.perf_counter() - begun)
     seconds = max(min(took) / _TIMED, 1e-9)
     wanted = min(max(_MINUTE / (2 * seconds), _LEAST), _USUAL)
