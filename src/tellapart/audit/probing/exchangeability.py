@@ -136,7 +136,7 @@ def _kept(
     for data, seen in zip(inputs, outputs, strict=True):
         for ignore_seeds, why in STARTS_AFRESH:
             try:
-                fresh = packed(fresh_outputs(caller, data, 0, ignore_seeds))
+                fresh = packed(fresh_outputs(caller, data, ignore_seeds))
             except Unsupported as reason:
                 yield f"part of the output never changes, and no fresh process starts: {reason}"
                 return
@@ -212,7 +212,7 @@ def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
 
 
 def kept_noise(
-    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs], seed: int = 0
+    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs]
 ) -> Dependence | None:
     """Whether outputs that never change do change in another start, or with other seeds.
 
@@ -221,7 +221,7 @@ def kept_noise(
     for data, seen in zip(inputs, outputs, strict=True):
         for ignore_seeds, why in STARTS_AFRESH:
             try:
-                fresh = packed(fresh_outputs(caller, data, seed, ignore_seeds))
+                fresh = packed(fresh_outputs(caller, data, ignore_seeds))
             except Unsupported as reason:
                 why_not = f"the output never changes, and no fresh process starts: {reason}"
                 return Dependence(why_not)
@@ -230,11 +230,23 @@ def kept_noise(
     return None
 
 
-def fresh_outputs(caller: Caller, data: Any, seed: int, ignore_seeds: bool) -> list[Any]:
-    """First calls of processes: forks of one that has loaded the mechanism and not called it."""
+def fresh_outputs(caller: Caller, data: Any, ignore_seeds: bool) -> list[Any]:
+    """First calls of processes: forks of one that has loaded the mechanism and not called it.
+
+    They are made once for an input: whoever asks again looks at the same calls.
+    """
+    for known, ignored, values in caller.fresh:
+        if known is data and ignored == ignore_seeds:
+            return values
+    values = _fresh_outputs(caller, data, ignore_seeds)
+    caller.fresh.append((data, ignore_seeds, values))
+    return values
+
+
+def _fresh_outputs(caller: Caller, data: Any, ignore_seeds: bool) -> list[Any]:
     if caller.sealed is None:
         raise Unsupported("mechanism cannot be sent to a process")
-    rng = run.generator((*run.checked_seed(seed), _FRESH_KEY))
+    rng = run.generator((*run.checked_seed(0), _FRESH_KEY))
     forks = hasattr(os, "fork")
     size = {} if caller.size is Size.UNASKED else {"size": 1}
     seeds = caller.seeds(size, rng)

@@ -114,6 +114,10 @@ class Caller:
     spoils: bool = False  # it may change its input, so that each call gets a copy
     changes: bool = False  # and was seen to
     sealed: bytes | None = field(default=None, repr=False)  # as it was before its first call
+    # Calls of fresh processes: the input, whether seeds were ignored, and what came out.
+    fresh: list[tuple[Any, bool, list[Any]]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     def block(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
         """The outputs of so many calls on one input."""
