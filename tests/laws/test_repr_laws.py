@@ -115,3 +115,4 @@ def test_mechanisms_answer_as_their_curves_do(mechanism, fpr, delta):
     assert mechanism.advantage() == curve.delta(0.0)
     if "epsilon" not in mechanism.__dataclass_fields__:  # those made from an ε keep it there
         assert mechanism.epsilon(delta) == curve.epsilon(delta)
+        assert mechanism.delta(1.0) == curve.delta(1.0)

@@ -142,8 +142,8 @@ def _made(make: Any) -> Any:
 
 def _answer(promise: TrainingPromise, deltas: Deltas) -> str:
     if promise.epsilon == math.inf:
-        return f"ε at {deltas.words} = ∞: there are steps without noise"
-    guarantee = f"ε at {deltas.words} {related('≤', promise.epsilon)}"
+        return f"ε = ∞ at {deltas.words}: there are steps without noise"
+    guarantee = f"ε {related('≤', promise.epsilon)} at {deltas.words}"
     if promise.attack is None:
         return f"{guarantee}; no attack is known beside this guarantee"
     if promise.epsilon - promise.attack <= _ALIKE * max(1.0, promise.attack):

@@ -122,7 +122,12 @@ def risk(
         if verbose and _described(subject):
             terminal.line(console, f"{_described(subject)}.")
         terminal.line(console, f"These numbers are {scope(subject)}.")
-        terminal.line(console, f"The attacker's prior probability of membership is {short(prior)}.")
+        known = f"is {short(prior)}"
+        if ranged:
+            known = (
+                f"lies between {short(prior)} and {short(ranged['high'])}; first for {short(prior)}"
+            )
+        terminal.line(console, f"The attacker's prior probability of membership {known}.")
         if assumes_sensitivity(mechanism, **given):
             terminal.line(console, f"{SENSITIVITY_ASSUMED.capitalize()}.")
         if sampling := sampling_assumption(subject):

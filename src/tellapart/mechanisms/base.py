@@ -201,11 +201,15 @@ def typed(value: object) -> str:
 
 
 class EpsilonAtDelta(Mechanism):
-    """A mechanism that is not made from an ε, so that ``epsilon`` is what one asks it."""
+    """A mechanism that is made from no ε or δ: these are what one asks it."""
 
     def epsilon(self, delta: float) -> float:
         """The least ε for which it is (ε, δ)-DP, in both orders; inf if none is."""
         return self.curve().epsilon(delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The least δ for which it is (ε, δ)-DP, in both orders."""
+        return self.curve().delta(epsilon)
 
 
 class BatchStep(EpsilonAtDelta):

@@ -395,8 +395,10 @@ class Sequence(Combined):
         return tuple(step for part in self.parts for step in parts_of(part))
 
 
-def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
+def compose(mechanisms: Mechanism | Iterable[Mechanism], *more: Mechanism) -> Sequence:
     """What an attacker learns who sees the outputs of several mechanisms on the same data.
+
+    They are given as a list, or one after the other: ``compose([a, b])`` is ``compose(a, b)``.
 
     A later mechanism may depend on earlier outputs, as long as it keeps the curve given here,
     fixed beforehand, for each of them (Dong, Roth and Su 2022, Theorem 4). Choosing on the way
@@ -409,7 +411,9 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
     ... )
     True
     """
-    if isinstance(mechanisms, Mechanism) or not isinstance(mechanisms, Iterable):
+    if isinstance(mechanisms, Mechanism):
+        return Sequence((mechanisms, *more))
+    if more or not isinstance(mechanisms, Iterable):
         _checks.refuse("mechanisms", "be a list of mechanisms: compose([a, b])", mechanisms)
     return Sequence(tuple(mechanisms))
 

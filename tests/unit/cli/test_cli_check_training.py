@@ -100,7 +100,7 @@ def check(tmp_path, monkeypatch, capsys):
 def test_a_shuffled_training_gets_both_ends_beside_what_opacus_reports(check):
     code, out, err = check("shuffled", "--epochs", "1", "--delta", "1e-5")
     assert (code, err) == (0, "")
-    assert out.startswith("ε at δ = 1e-5 ≤ 4.3772; some attack surely reaches ε ≥ 4.3")
+    assert out.startswith("ε ≤ 4.3772 at δ = 1e-5; some attack surely reaches ε ≥ 4.3")
     assert "(prv) would report ε ≈ 3.1850" in out
     assert "less than an attack surely reaches: it takes all batches for Poisson samples." in out
     assert "64 records, batches of 8 (sampling rate 0.125), 8 steps an epoch, 1 epochs" in out
@@ -125,7 +125,7 @@ def test_the_loader_that_is_trained_on_counts(check):
     """Whoever loops over the loader they gave, and not the one returned, shuffles."""
     code, out, _ = check("returned_another", "--epochs", "1", "--epsilon", "4")
     assert code == 1
-    said = "REFUTED: the claim ε = 4 at δ = 1e-5, for neighbours that zero out one record ε at δ"
+    said = "REFUTED: the claim ε = 4 at δ = 1e-5, for neighbours that zero out one record ε ≤ 4.3"
     assert out.startswith(said)
     assert "by RandomSampler" in out
 
@@ -150,7 +150,7 @@ def test_both_ends_of_draws_with_replacement(check):
 def test_without_noise_nothing_is_kept(check):
     code, out, _ = check("silent", "--epochs", "1", "--epsilon", "50")
     assert code == 1
-    assert "= ∞: there are steps without noise." in out
+    assert "ε = ∞ at δ = 1e-5 (default): there are steps without noise." in out
     assert "(prv) has no number for so little noise." in out
 
 

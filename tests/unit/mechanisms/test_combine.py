@@ -68,15 +68,22 @@ def test_counts_may_be_whole_doubles():
         (lambda: ta.compose([STEP, "Gaussian"]), "parts must be a mechanism, got 'Gaussian'"),
         (lambda: ta.compose([STEP, None]), "parts must be a mechanism, got None"),
         (lambda: ta.compose([]), "parts must be a list of at least one mechanism, got ()"),
+        (lambda: ta.compose(STEP, 3), "parts must be a mechanism, got 3"),
         (
-            lambda: ta.compose(STEP),
-            "mechanisms must be a list of mechanisms: compose([a, b]), got Gaussian(sigma=1.0)",
+            lambda: ta.compose([STEP], STEP),
+            "mechanisms must be a list of mechanisms: compose([a, b]), got [Gaussian(sigma=1.0)]",
         ),
         (lambda: ta.compose(3), "mechanisms must be a list of mechanisms: compose([a, b]), got 3"),
     ],
 )
 def test_parts_are_mechanisms(make, message):
     _refused(message, make)
+
+
+def test_parts_are_listed_or_given_one_after_the_other():
+    other = ta.Laplace(2)
+    assert ta.compose(STEP, other) == ta.compose([STEP, other]) == STEP.then(other)
+    assert ta.compose(STEP) == ta.compose([STEP])
 
 
 def test_a_curve_is_no_mechanism():
