@@ -35,8 +35,9 @@ def plan(
         Parameter(
             help="What can be done with the code; may be repeated. steps: see each step of a "
             "training; function: call it on two inputs; trainings: train many models; one-run: "
-            "train once, with canaries.",
+            "train once, with canaries. [default: function]",
             negative="",
+            show_default=False,
         ),
     ] = ("function",),
     canaries: Annotated[Whole, Parameter(help="Canaries of one run.")] = 1_000,
