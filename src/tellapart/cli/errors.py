@@ -29,6 +29,14 @@ _GUESSED = {
     "worlds": "frameworks",
 }
 _LETTERS = {"ε": "epsilon", "δ": "delta", "σ": "sigma", "μ": "mu", "γ": "gamma"}
+# What takes a value here, by the options that people try.
+_WITH_A_VALUE = {
+    "higher-is-member": "--orientation higher",
+    "loss": "--orientation lower",
+    "losses": "--orientation lower",
+    "lower": "--orientation lower",
+    "lower-is-member": "--orientation lower",
+}
 # What is part of a mechanism's text, by the options that people try.
 _IN_TEXT = {
     "--repeat": "repeated=12",
@@ -170,6 +178,8 @@ def _near_option(option: str, known: Iterable[str]) -> str | None:
     word = option.partition("=")[0].lstrip("-")
     word = _LETTERS.get(word, word)
     options = [name for name in known if name.startswith("--")]
+    if _WITH_A_VALUE.get(word, "").partition(" ")[0] in options:
+        return _WITH_A_VALUE[word]
     begun = [name for name in options if word and name.startswith(f"--{word}")]
     # Without the dashes, in which all are alike.
     near = get_close_matches(word, [name[2:] for name in options], n=1)

@@ -544,6 +544,11 @@ def test_every_command_draws(run, tmp_path, command):
         ("risk 2", "ε must be given by its name: tellapart risk --epsilon 2"),
         ("risk epsilon=0.5", "ε must be given by its name: tellapart risk --epsilon 0.5"),
         ("risk --eps 2", "risk has no option --eps; did you mean --epsilon? (see tellapart risk"),
+        (
+            "audit scores.csv --lower-is-member",
+            "audit has no option --lower-is-member; did you mean --orientation lower? (see",
+        ),
+        ("risk --losses", "risk has no option --losses (see tellapart risk --help)"),
         ("risk --ε 2", "risk has no option --ε; did you mean --epsilon? (see tellapart risk"),
         ("risk --sensitivty 2", "risk has no option --sensitivty; did you mean --sensitivity?"),
         ("risk --xyzzy 2", "risk has no option --xyzzy (see tellapart risk --help)"),
