@@ -226,6 +226,28 @@ def buehler_p_value(
     return 1.0
 
 
+def likely_p_value(counts: Counts, claim_tpr: Claim, *, confidence: float = 0.95) -> float:
+    """About what `buehler_p_value` will say, for a search: nothing is certified."""
+    level = 1 - confidence
+    span, target = _likely(counts, level)
+    region = _incriminating(counts, level, span, _ranked(Ranking.SCORE, confidence))
+    if region is None:
+        return 1.0
+    return exact_tails.worst_fpr(region, claim_tpr, span, rounds=4)[1] + level - target
+
+
+def buehler_refutes(counts: Counts, claim_tpr: Claim, *, confidence: float = 0.95) -> bool:
+    """Whether `buehler_p_value` is at most 1 − confidence, by one certificate for that alone."""
+    if likely_p_value(counts, claim_tpr, confidence=confidence) > 1 - confidence:
+        return False
+    level = 1 - confidence
+    span, target = _likely(counts, level)
+    region = _incriminating(counts, level, span, _ranked(Ranking.SCORE, confidence))
+    if region is None:
+        return False
+    return exact_tails.certified(region, claim_tpr, span, target, BUDGET).bound <= target
+
+
 @lru_cache(maxsize=64)
 def _incriminating(counts: Counts, level: float, span: Span, ranking: Ranking) -> Region | None:
     """The outcomes that incriminate as much as these counts, whatever the claim; None if all do.

@@ -17,7 +17,7 @@ from tellapart._numeric import binomial, solve
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.attack_counts import Counts
-from tellapart.audit.counts.buehler import buehler_p_value
+from tellapart.audit.counts.buehler import buehler_p_value, buehler_refutes, likely_p_value
 from tellapart.audit.counts.clopper_pearson import (
     clopper_pearson_epsilon,
     delta_lower,
@@ -86,25 +86,40 @@ class CountEvidence(Evidence):
         return self._largest(lambda mu: gaussian(mu).tpr, near.value, 70.0), Basis.EXACT
 
     def _largest(self, claim: Callable[[float], Claim], near: float, most: float) -> float:
-        """The largest parameter whose claim is refuted, from below; a box says where it is near."""
+        """The largest parameter whose claim is refuted, from below; a box says where it is near.
 
-        def refuting(parameter: Array) -> Array:
-            at = min(float(parameter), most)
-            return np.asarray(self._excess(claim(at)))
+        Certificates cost much: p-values without one say where to begin to ask for them.
+        """
+        fpr, tpr = self._corner(self.ledger.level)
+
+        def seems_refuted(parameter: Array) -> Array:
+            allowed = claim(min(float(parameter), most))
+            p = likely_p_value(self.counts, allowed, confidence=1 - self._level)
+            return np.asarray(max(self._level - p, tpr - float(allowed(np.array(fpr)))))
 
         low, step = np.array(near), near / 32
-        if near == 0 or refuting(low) <= 0:
+        if near == 0 or seems_refuted(low) <= 0:
             low, step = np.zeros(()), min(1.0, most / 2)
-            if refuting(low) <= 0:
+            if seems_refuted(low) <= 0:
                 return 0.0
-        high = np.minimum(solve.climb(refuting, low, step), most)
-        return float(solve.falling_root(refuting, low, high, narrow=_NARROW)[0])
+        high = np.minimum(solve.climb(seems_refuted, low, step), most)
+        end = float(solve.falling_root(seems_refuted, low, high, narrow=_NARROW)[0])
+        shown, lost = end, _NARROW
+        while not self._refutes(claim(shown)):
+            if shown == 0:
+                return 0.0
+            end, shown, lost = shown, max(shown - lost, 0.0), 8 * lost
+        while end - shown > 4 * _NARROW:
+            middle = (shown + end) / 2
+            shown, end = (middle, end) if self._refutes(claim(middle)) else (shown, middle)
+        return shown
 
-    def _excess(self, claim: Claim, p: float | None = None) -> float:
-        """Positive if the claim is refuted, by the test or by the corner; falls as it grows."""
+    def _refutes(self, claim: Claim) -> bool:
+        """Whether the claim is refuted, by the corner or by the test."""
         fpr, tpr = self._corner(self.ledger.level)
-        known = self._p_value(claim) if p is None else p
-        return max(self._level - known, tpr - float(claim(np.array(fpr))))
+        if tpr > float(claim(np.array(fpr))):
+            return True
+        return buehler_refutes(self.counts, claim, confidence=1 - self._level)
 
     def _p_value(self, claim: Claim) -> float:
         return buehler_p_value(self.counts, claim, confidence=1 - self._level)
@@ -114,14 +129,14 @@ class CountEvidence(Evidence):
         return self.ledger.level * (1 - CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_value(claim.tpr)
-        if self._excess(claim.tpr, p) <= 0:
+        if not self._refutes(claim.tpr):
             return None
+        p = self._p_value(claim.tpr)
         observed, roc = self._observed, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
         allowed = float(roc(max(observed.fpr, 1 / observed.non_members)))
-        p_value = min(p / (1 - CORNER), self._corner_p_value(claim))
         at, level = (self.counts.fpr, self.counts.tpr), self.ledger.level
+        p_value = min(p / (1 - CORNER), self._corner_p_value(claim), level)
         rate = "FNR" if self.clears else "FPR"
         limit = limit_in_words(allowed, observed.false_positives, observed.non_members, rate)
         return Finding(self.telling(), observed.tpr, allowed, p_value, level, limit, at, tests=2)
@@ -187,7 +202,7 @@ class CountEvidence(Evidence):
 
         def refuted(flagged: int) -> bool:
             tried = replace(self, counts=replace(self.counts, true_positives=flagged))
-            return tried._excess(claim.tpr) > 0
+            return tried._refutes(claim.tpr)
 
         return solve.first_whole(refuted, 0, self.counts.members + 1)
 
