@@ -134,6 +134,31 @@ def test_true_claims_at_their_boundary(null, design, audits):
     assert false <= most_false(audits)
 
 
+def _told_alike(rng, inside):
+    """Randomised response with ε = 2, whose surest answers are those of a few canaries."""
+    truth = rng.random(inside.size) < 1 / (1 + np.exp(-2.0))
+    return np.where(inside == truth, 1.0, -1.0) * rng.random(inside.size)
+
+
+def _told_at_the_ends(rng, inside):
+    """As lucky as ε = 2 allows where few are guessed, and nothing is told of the others."""
+    truth = rng.random(inside.size) < 1 / (1 + np.exp(-2.0))
+    few = rng.permutation(inside.size) < 68
+    return np.where(few, np.where(inside == truth, 2.0, -2.0), 0.0) + rng.random(inside.size)
+
+
+@pytest.mark.parametrize("draw", [_told_alike, _told_at_the_ends])
+def test_two_numbers_of_guesses_share_the_level(draw):
+    claim, canaries, audits = ta.guarantee(epsilon=2, delta=1e-5), 300, 2_000
+    assert len(GuessPlan(claim).numbers(canaries, LEVEL)) == 2
+    false = sum(
+        audit.one_run(scores, 1 - LEVEL, claim=claim).refutes(claim)
+        for scores in independent(claim, canaries, audits, draw)
+    )
+    assert false <= most_false(audits)
+    assert false >= audits * LEVEL / 20  # they lie on the boundary
+
+
 @pytest.mark.parametrize("audits", [150, pytest.param(2_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stated", [gaussian(0.3), gaussian(3.0), ta.guarantee(8, delta=1e-5)])
 def test_whatever_is_read_off_one_evidence_holds_together(stated, audits):
