@@ -33,6 +33,8 @@ from tellapart.mechanisms.subject import Subject
 SLIP = 1.2
 # Beyond so many samples nobody plans; how finely their number is found.
 _MOST, _FINE = 3_000_000, 1.1
+# In steps of this ratio it is looked for first.
+_FAR = 4
 # A training that is watched takes so many times as long, at most.
 WATCHED = 2.5
 # The level of the tests of conformance, and among how many tests and layers it is divided.
@@ -308,7 +310,9 @@ class _Question:
         longer: bool = True,
     ) -> PlannedDesign:
         leaks, detectable = alternative(self.claim), judge(self.claim, evidence(count)).detectable
-        needed = self._price(evidence, longer)
+        # Where so many do not find it, fewer do not either.
+        enough = detectable is not None and detectable <= SLIP
+        needed = self._price(evidence, FEWEST if enough else max(count, FEWEST), longer)
         return PlannedDesign(
             access,
             call,
@@ -322,7 +326,7 @@ class _Question:
             None if needed is None else (needed, each * needed if longer else each),
         )
 
-    def _price(self, evidence: Callable[[int], Evidence], finely: bool) -> int | None:
+    def _price(self, evidence: Callable[[int], Evidence], too_few: int, finely: bool) -> int | None:
         """From how many samples on a leak of `SLIP` is found; None where no number is enough.
 
         Where more of them take no longer, their number is told to a factor of two.
@@ -333,14 +337,23 @@ class _Question:
             deadline.check()
             return evidence(count).power_against(self.claim)(truth) >= SURE
 
-        low, high = FEWEST, 2 * FEWEST
-        while not found(high):
-            low, high = high, 2 * high
-            if high > _MOST:
+        # On one grid, so that the price depends on nothing but the claim and the level.
+        ratio = _FINE if finely else 2.0
+
+        def place(count: float) -> int:
+            return int(math.log(count / FEWEST, ratio) + 1e-9)
+
+        def size(k: int) -> int:
+            return round(FEWEST * ratio**k)
+
+        most, stride = place(_MOST), place(_FAR * FEWEST)
+        low = place(too_few)
+        high = min(low + stride, most)
+        while low >= high or not found(size(high)):
+            if high == most:
                 return None
-        parts = math.ceil(math.log(high / low, _FINE))
-        counts = [round(low * _FINE**k) for k in range(parts)] + [high]
-        return counts[first_whole(lambda k: found(counts[k]), 0, parts)] if finely else high
+            low, high = high, min(high + stride, most)
+        return size(first_whole(lambda k: found(size(k)), low, high))
 
     def remarks(self, accesses: set[Access]) -> tuple[str, ...]:
         """That the claim's curve would need far fewer models, where only ε and δ are claimed."""
