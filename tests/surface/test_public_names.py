@@ -169,13 +169,11 @@ def first_sentence(docstring):
     return re.split(r"(?<=[.?!])\s", paragraph)[0]
 
 
-@pytest.mark.parametrize("name", THINGS)
-def test_the_first_sentence_has_at_most_twenty_words(name):
-    docstring = inspect.getdoc(THINGS[name])
-    assert docstring, f"{name} has no docstring"
-    sentence = first_sentence(docstring)
-    assert len(sentence.split()) <= MOST_WORDS, sentence
-    assert sentence[-1] in ".?!", f"{name}: the first sentence has no end: {sentence}"
+def test_the_first_sentence_has_at_most_twenty_words():
+    begun = {name: first_sentence(inspect.getdoc(thing) or "") for name, thing in THINGS.items()}
+    assert len(begun) > 1_000
+    assert {name: said for name, said in begun.items() if len(said.split()) > MOST_WORDS} == {}
+    assert {name: said for name, said in begun.items() if said[-1:] not in (".", "?", "!")} == {}
 
 
 # One needs a file, one takes minutes, one does not end.
