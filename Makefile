@@ -7,8 +7,10 @@ STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 # Tests start many interpreters: what one has compiled, the next may use.
 export PYTHONDONTWRITEBYTECODE :=
-# One worker a core: threads of their own would only wait for each other.
+# Workers keep to one thread: more would only wait for each other. There is one more of them than
+# cores, for those that wait for a browser or a process.
 test test-all: export OMP_NUM_THREADS := 1
+WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
@@ -43,10 +45,10 @@ demo: $(READY)
 
 test: chromium $(STAMP)
 	$(MAKE) --jobs=2 lint types contract docs
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-all: chromium lint types contract docs
-	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n auto --dist worksteal -m 'slow or not slow' --timeout 3600
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m 'slow or not slow' --timeout 3600
 
 # Pages are tried in a real browser: Debian's, installed where it is missing.
 AS_ROOT := $(shell test "$$(id -u)" = 0 || echo sudo)
