@@ -400,7 +400,7 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 
     A later mechanism may depend on earlier outputs, as long as it keeps the curve given here,
     fixed beforehand, for each of them (Dong, Roth and Su 2022, Theorem 4). Choosing on the way
-    which curves come next, and how many, up to an ε is another matter: that is no privacy filter.
+    which curves come next, and how many, up to an ε is no privacy filter: `tellapart.Budget` is one.
 
     >>> import tellapart as ta
     >>> both = compose([ta.Gaussian(sigma=5), ta.Gaussian(sigma=5)])
