@@ -18,6 +18,8 @@ from tellapart.budget.pots import (
     PurePot,
     RenyiPot,
     StepPot,
+    dominated,
+    shown_by_an_attack,
 )
 from tellapart.budget.spending import RELATIONS, StepwiseBudget
 from tellapart.curve.base import TradeoffCurve
@@ -236,10 +238,14 @@ def _step_pots(steps: Mapping[Mechanism, int]) -> list[StepPot]:
         _checks.refuse("steps", "map mechanisms to how many steps there may be", steps)
     for step in steps:
         _checks.instance(Mechanism, "a mechanism", **{"a key of steps": step})
-    return [
+        if shown_by_an_attack(step):
+            _checks.refuse("a key of steps", "be more than what an attack has shown", step)
+    pots = [
         StepPot(step, _checks.whole(1, 10**15, **{"how many steps": count}))
         for step, count in steps.items()
     ]
+    # A step is paid from the first that takes it, so those that leak less come first.
+    return sorted(pots, key=lambda pot: sum(dominated(other.step, pot.step) for other in pots))
 
 
 def _relation(pots: Sequence[ProductPot], neighbours: Neighbours | None) -> Neighbours:

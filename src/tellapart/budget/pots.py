@@ -17,13 +17,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from tellapart._numeric.text import short
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, parts_of
-from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.mechanisms.other_accountants import renyi_divergence, zcdp_rho
 from tellapart.mechanisms.short_text import text_of
@@ -283,7 +283,9 @@ def _laplace_price(step: Mechanism) -> Decimal | None:
 
 def _pure_price(step: Mechanism) -> Decimal | None:
     exact = _laplace_price(step)
-    return exact if exact is not None else _finite(step.curve().epsilon(0.0))
+    if exact is not None:
+        return exact
+    return None if shown_by_an_attack(step) else _finite(step.curve().epsilon(0.0))
 
 
 def _digits(amount: Decimal, up: bool) -> str:
@@ -295,6 +297,14 @@ def _digits(amount: Decimal, up: bool) -> str:
 
 def _finite(price: float) -> Decimal | None:
     return Decimal(price) if price < math.inf else None
+
+
+def shown_by_an_attack(step: Mechanism) -> bool:
+    """Whether some part is known by an attack alone (Bound.UPPER), which promises nothing."""
+    if isinstance(step, CustomMechanism):
+        return step.test.bound is Bound.UPPER
+    inner = step.parts if isinstance(step, Sequence) else [getattr(step, "base", None)]
+    return any(isinstance(part, Mechanism) and shown_by_an_attack(part) for part in inner)
 
 
 def dominated(step: Mechanism, bound: Mechanism) -> bool:

@@ -126,6 +126,32 @@ def test_what_is_called_dominated_is_so_in_both_orders(step, bound):
         assert np.all(less <= more + 1e-12)
 
 
+def test_a_step_is_paid_from_the_pot_that_leaks_least_or_from_the_one_that_is_named():
+    loud, quiet = ta.Gaussian(1).sampled(0.01), ta.Gaussian(2).sampled(0.01)
+    for steps in ({loud: 5, quiet: 1}, {quiet: 1, loud: 5}):
+        budget = ta.Budget(steps=steps)
+        assert budget.spend(quiet).pot == text_of(quiet)
+        assert budget.spend(loud).pot == text_of(loud)
+        assert not budget.would_allow(quiet)
+        assert budget.would_allow(quiet, pot=text_of(loud))
+        budget.spend(quiet, pot=text_of(loud))
+        assert budget.left() == {text_of(loud): 3, text_of(quiet): 0}
+        with pytest.raises(ta.Unsupported):
+            budget.cost(loud, pot=text_of(quiet))
+        with pytest.raises(ta.InvalidArgument, match="pot must be"):
+            budget.cost(loud, pot="other")
+
+
+def test_what_an_attack_has_shown_is_no_step():
+    shown = ta.CustomMechanism(ta.attack([(0.1, 0.5)]))
+    for budget in (ta.RenyiBudget(2, 9), ta.RenyiBudget.zcdp(9), ta.RenyiBudget.pure(9)):
+        with pytest.raises(ta.Unsupported):
+            budget.spend(shown)
+    for step in (shown, shown.repeated(2).sampled(0.5), shown.then(ta.Laplace(1))):
+        with pytest.raises(ta.InvalidArgument, match="what an attack has shown"):
+            ta.Budget(steps={step: 1})
+
+
 def test_a_sampled_step_in_a_gaussian_pot_is_refused_with_the_reason():
     with pytest.raises(ta.Unsupported, match="GDP has no amplification"):
         ta.Budget(gaussian=5).spend(STEP)
@@ -216,7 +242,7 @@ def test_entries_can_be_replayed():
         again.replay(entry)
     assert (again.left(), again.spent) == (budget.left(), budget.spent)
     for pot, cost in (("other", 0), ("gaussian", -1), ("gaussian", math.nan)):
-        with pytest.raises(ta.InvalidArgument, match="entry must"):
+        with pytest.raises(ta.InvalidArgument, match="must"):
             again.replay(type(budget.spent[0])(None, pot, Decimal(cost)))
     with pytest.raises(ta.BudgetSpent):
         again.replay(type(budget.spent[0])("too much", "gaussian", Decimal(1)))
