@@ -98,6 +98,8 @@ class StepwiseBudget(ABC):
 
         What was paid stays paid, whether or not the output is ever released.
         """
+        if label is not None:
+            _checks.instance(str, "a text", label=label)
         return self.replay(Entry(label, *self.cost(mechanism, pot), mechanism))
 
     def replay(self, entry: Entry) -> Entry:
@@ -179,6 +181,11 @@ class StepwiseBudget(ABC):
             f"the step {_checks.shortened(what)} costs {pot.said(entry.cost, up=True)}, and the "
             f"pot {pot.name!r} has {pot.said(left, up=False)} left{pot.hint(left)}"
         )
+
+
+def float_up(amount: Decimal) -> float:
+    """A double that is no smaller."""
+    return math.nextafter(float(amount), math.inf)
 
 
 def _float_down(amount: Decimal) -> float:
