@@ -98,7 +98,8 @@ class Budget(StepwiseBudget):
         return f"Budget({_typed(self._opened(), self.neighbours)})"
 
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
-        return compose([pot.worst(self.neighbours) for pot in self._product]).curve(order)
+        worst = compose([pot.worst(self.neighbours) for pot in self._product])
+        return worst.curve(order).made_by(repr(self))
 
     def _loss(self, delta: float) -> float | None:
         used = {name: float_up(amount) for name, amount in self._used.items() if amount}
@@ -213,7 +214,7 @@ pot 'renyi' has 0.999106 of order 8 left
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
         if order is not None:
             _checks.member(Order, order=order)
-        return self._only.promise().stated(self.neighbours, order)
+        return self._only.promise().stated(self.neighbours, order).made_by(repr(self))
 
     def to_record(self) -> dict[str, Any]:
         numbers = asdict(self._only)
