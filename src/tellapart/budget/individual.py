@@ -123,6 +123,7 @@ class IndividualBudget:
         The file has a row for each contribution, in any order: its record, its step (whole
         numbers) and its norm. ``sigma`` is one number, or one for each step.
         """
+        _checks.instance(str | os.PathLike, "a path", path=path)
         kind, files = matching(path)
         if kind != "parquet" or len(files) > 1:
             _checks.refuse("path", "be one Parquet file", [str(file) for file in files])
