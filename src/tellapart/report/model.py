@@ -9,7 +9,7 @@ from typing import Any
 from tellapart._numeric.text import as_json
 from tellapart._shown import Displayed
 from tellapart.audit.evidence.base import Finding
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditSummary, Shown
 from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
@@ -133,7 +133,7 @@ class Report(Displayed):
     method: str | None = None
     shown: tuple[Shown, ...] = ()
     finding: Finding | None = None
-    ledger: Ledger | None = None
+    ledger: LevelBudget | None = None
     power: str | None = None
     detectable: float | None = None
     samples_needed: float | None = None
