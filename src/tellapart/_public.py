@@ -1,6 +1,8 @@
 """The public names of tellapart, each imported from the room that it lives in."""
 
 from tellapart.accountants.events import from_dp_event
+from tellapart.budget.filters import Budget, RenyiBudget
+from tellapart.budget.plans import Plan
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -11,6 +13,7 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
     BadScores,
+    BudgetSpent,
     InvalidArgument,
     LimitReached,
     NotCertified,
@@ -56,6 +59,8 @@ __all__ = [
     "MECHANISMS",
     "BadScores",
     "Bound",
+    "Budget",
+    "BudgetSpent",
     "CustomMechanism",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -72,10 +77,12 @@ __all__ = [
     "NotCertified",
     "Order",
     "PermuteAndFlip",
+    "Plan",
     "PlanarLaplace",
     "PrivacyRegion",
     "Promise",
     "RandomizedResponse",
+    "RenyiBudget",
     "ReportNoisyMax",
     "Sampling",
     "Staircase",

@@ -11,6 +11,7 @@ TellapartError
 ├── NotCertified                   the asked precision cannot be reached; no number is returned
 ├── Infeasible                     no parameter keeps the limit, as perfect privacy does not
 ├── LimitReached                   the answer takes more time or memory than was allowed
+├── BudgetSpent                    a step costs more than a privacy budget has left; says how much
 └── TrainingStopped                a model could not be trained or kept; says which and what is kept
 
 The page and the command line have exceptions of their own for requests, processes and pipes,
@@ -23,7 +24,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dp_accounting.dp_event import DpEvent
 
@@ -98,6 +99,20 @@ class Infeasible(TellapartError):
 
 class LimitReached(TellapartError):
     """Says that an answer takes more time or memory than was allowed, so none is given."""
+
+
+class BudgetSpent(TellapartError):
+    """Says which step would overspend a privacy budget, and what is left; nothing was spent.
+
+    ``left`` has what each pot still holds.
+    """
+
+    def __init__(self, message: str, left: Mapping[str, float]) -> None:
+        super().__init__(message, left)
+        self.left = left
+
+    def __str__(self) -> str:
+        return visible(self.args[0], keep="\n")
 
 
 class TrainingStopped(TellapartError):

@@ -17,11 +17,11 @@ from tellapart.audit.trainings import canaries
 
 NAMES = {
     "tellapart": """
-        BadScores Bound CustomMechanism DiscreteGaussian DiscreteLaplace
+        BadScores Bound Budget BudgetSpent CustomMechanism DiscreteGaussian DiscreteLaplace
         ExponentialMechanism Gaussian InvalidArgument Laplace LastIterate LimitReached
         MECHANISMS MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order
-        PermuteAndFlip PlanarLaplace PrivacyRegion Promise RandomizedResponse
-        ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
+        PermuteAndFlip Plan PlanarLaplace PrivacyRegion Promise RandomizedResponse
+        RenyiBudget ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
         TrainingStopped TruncatedLaplace UnaryEncoding UniformNoise Unsupported attack
         balls_in_bins central_limit compose concentrated cyclic_poisson dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json

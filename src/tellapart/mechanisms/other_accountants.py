@@ -206,7 +206,18 @@ def concentrated(mechanism: Mechanism) -> TradeoffCurve:
     >>> round(concentrated(counts).epsilon(delta=1e-5), 3), round(counts.curve().epsilon(1e-5), 3)
     (4.728, 4.307)
     """
-    return guarantee(zcdp=math.fsum(n * _rho(law) for law, n in _merged(mechanism)) * (1 + 1e-12))
+    return guarantee(zcdp=zcdp_rho(mechanism))
+
+
+def zcdp_rho(mechanism: Mechanism) -> float:
+    """How much of a zCDP budget the mechanism takes: a ρ that it keeps, rounded up.
+
+    >>> import tellapart as ta
+    >>> round(zcdp_rho(ta.Gaussian(sigma=2)), 9), round(zcdp_rho(ta.Promise(epsilon=1)), 9)
+    (0.125, 0.5)
+    """
+    steps = _merged(_with_moments(mechanism))
+    return math.fsum(n * _rho(law) for law, n in steps) * (1 + 1e-12)
 
 
 def _rho(law: LossLaw) -> float:

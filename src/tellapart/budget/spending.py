@@ -1,0 +1,154 @@
+"""Spending from pots (a privacy filter): entries, what is left, and a halt before too much."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+from tellapart import _checks
+from tellapart.budget.pots import DOWN, UP, Pot
+from tellapart.curve.base import TradeoffCurve
+from tellapart.errors import BudgetSpent, Unsupported
+from tellapart.mechanisms.base import Mechanism
+from tellapart.neighbours import Neighbours, Order
+
+RELATIONS = {
+    "add-remove": Neighbours.ADD_REMOVE,
+    "replace-one": Neighbours.REPLACE,
+    "zero-out": Neighbours.ZERO_OUT,
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One step that was paid for: a name for it, from which pot, and how much.
+
+    The cost is in the unit in which costs add up: μ² of a Gaussian pot, ε of a Laplace pot, the
+    number of steps of a fixed pair. ``mechanism`` is None where an entry was read without it.
+    """
+
+    label: str | None
+    pot: str
+    cost: Decimal
+    mechanism: Mechanism | None = None
+
+
+class StepwiseBudget(ABC):
+    """What is spent step by step: each step may depend on all outputs before it."""
+
+    _pots: tuple[Pot, ...]
+    _neighbours: Neighbours
+
+    def __init__(self, pots: tuple[Pot, ...], neighbours: Neighbours) -> None:
+        self._pots, self._neighbours = pots, neighbours
+        self._entries: list[Entry] = []
+        self._used = {pot.name: Decimal(0) for pot in pots}
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which two data sets the guarantee says are hard to tell apart."""
+        return self._neighbours
+
+    @property
+    def spent(self) -> tuple[Entry, ...]:
+        """All that was paid for, in order."""
+        return tuple(self._entries)
+
+    @property
+    def pots(self) -> Mapping[str, float]:
+        """How much each pot was opened with, in the unit in which costs add up."""
+        return {pot.name: _float_down(pot.size) for pot in self._pots}
+
+    def cost(self, mechanism: Mechanism) -> tuple[str, Decimal]:
+        """From which pot a step is paid, and how much it takes; nothing is spent.
+
+        It depends on the mechanism and on how the budget was opened, not on what was spent.
+        """
+        _checks.instance(Mechanism, "a mechanism", mechanism=mechanism)
+        if mechanism.neighbours is not self.neighbours:
+            rule = f"have the neighbours of the budget (Neighbours.{self.neighbours.name})"
+            _checks.refuse("mechanism", rule, mechanism)
+        for pot in self._pots:
+            price = pot.price(mechanism)
+            if price is not None:
+                return pot.name, price
+        raise Unsupported(self._refusal(mechanism))
+
+    def would_allow(self, mechanism: Mechanism) -> bool:
+        """Whether `spend` would record this step now."""
+        try:
+            pot, cost = self.cost(mechanism)
+        except Unsupported:
+            return False
+        return self._fits(pot, cost)
+
+    def spend(self, mechanism: Mechanism, label: str | None = None) -> Entry:
+        """Pay for a step **before** it is run; `BudgetSpent` where too little is left.
+
+        What was paid stays paid, whether or not the output is ever released.
+        """
+        pot, cost = self.cost(mechanism)
+        return self.replay(Entry(label, pot, cost, mechanism))
+
+    def replay(self, entry: Entry) -> Entry:
+        """Count an entry that was paid for before, as read from where it was kept."""
+        if entry.pot not in self._used:
+            _checks.refuse("entry", f"be paid from {' or '.join(self._used)}", entry.pot)
+        if not (entry.cost.is_finite() and entry.cost >= 0):
+            _checks.refuse("entry", "have a finite cost of at least 0", str(entry.cost))
+        if not self._fits(entry.pot, entry.cost):
+            raise BudgetSpent(self._overspent(entry), self.left())
+        self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
+        self._entries.append(entry)
+        return entry
+
+    def left(self) -> dict[str, float]:
+        """What each pot still holds, rounded down, in the unit in which costs add up."""
+        return {pot.name: _float_down(self._left(pot)) for pot in self._pots}
+
+    @abstractmethod
+    def guarantee(self, order: Order | None = None) -> TradeoffCurve:
+        """What any attacker can do, however the budget is spent and whenever one stops."""
+
+    @abstractmethod
+    def to_record(self) -> dict[str, Any]:
+        """How the budget was opened, as JSON can hold it; `from_record` opens it again."""
+
+    @classmethod
+    @abstractmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The budget opened again, with nothing spent."""
+
+    @abstractmethod
+    def _refusal(self, mechanism: Mechanism) -> str:
+        """Why no pot takes a step, and what would."""
+
+    def _left(self, pot: Pot) -> Decimal:
+        return max(DOWN.subtract(pot.size, self._used[pot.name]), Decimal(0))
+
+    def _fits(self, name: str, cost: Decimal) -> bool:
+        return UP.add(self._used[name], cost) <= self._pot(name).most
+
+    def _pot(self, name: str) -> Pot:
+        return next(pot for pot in self._pots if pot.name == name)
+
+    def _overspent(self, entry: Entry) -> str:
+        pot = self._pot(entry.pot)
+        left = self._left(pot)
+        what = repr(entry.mechanism) if entry.label is None else repr(entry.label)
+        return (
+            f"the step {_checks.shortened(what)} costs {pot.said(entry.cost, up=True)}, and the "
+            f"pot {pot.name!r} has {pot.said(left, up=False)} left{pot.hint(left)}"
+        )
+
+
+def _float_down(amount: Decimal) -> float:
+    """The nearest double that is no larger; a whole number where there is one."""
+    if amount == amount.to_integral_value() and amount < 2**53:
+        return int(amount)
+    nearest = float(amount)
+    return nearest if Decimal(nearest) <= amount else math.nextafter(nearest, -math.inf)
