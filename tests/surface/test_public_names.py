@@ -17,8 +17,8 @@ from tellapart.audit.trainings import canaries
 
 NAMES = {
     "tellapart": """
-        BadScores Bound Budget BudgetSpent CustomMechanism DiscreteGaussian DiscreteLaplace
-        ExponentialMechanism Gaussian InvalidArgument Laplace LastIterate LimitReached
+        BadLedger BadScores Bound Budget BudgetLedger BudgetSpent CustomMechanism
+        DiscreteGaussian DiscreteLaplace ExponentialMechanism Gaussian InvalidArgument Laplace LastIterate LimitReached
         MECHANISMS MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order
         PermuteAndFlip Plan PlanarLaplace PrivacyRegion Promise RandomizedResponse
         RenyiBudget ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve

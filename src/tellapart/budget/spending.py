@@ -96,15 +96,19 @@ class StepwiseBudget(ABC):
 
     def replay(self, entry: Entry) -> Entry:
         """Count an entry that was paid for before, as read from where it was kept."""
+        self.require(entry)
+        self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
+        self._entries.append(entry)
+        return entry
+
+    def require(self, entry: Entry) -> None:
+        """Refuse an entry that too little is left for; nothing is spent."""
         if entry.pot not in self._used:
             _checks.refuse("entry", f"be paid from {' or '.join(self._used)}", entry.pot)
         if not (entry.cost.is_finite() and entry.cost >= 0):
             _checks.refuse("entry", "have a finite cost of at least 0", str(entry.cost))
         if not self._fits(entry.pot, entry.cost):
             raise BudgetSpent(self._overspent(entry), self.left())
-        self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
-        self._entries.append(entry)
-        return entry
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
