@@ -217,7 +217,7 @@ def zcdp_rho(mechanism: Mechanism) -> float:
     (0.125, 0.5)
     """
     steps = _merged(_with_moments(mechanism))
-    return math.fsum(n * _rho(law) for law, n in steps) * (1 + 1e-12)
+    return math.fsum(n * _rho(law) for law, n in steps) * (1 + 1e-13)
 
 
 def _rho(law: LossLaw) -> float:
