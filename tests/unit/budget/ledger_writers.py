@@ -101,6 +101,12 @@ def racing(writer, where):
         spent += 1
 
 
+def opening(name, where):
+    """Open a ledger, as others do at the same time, and spend once."""
+    ta.BudgetLedger.open(where, ta.Budget(**BUDGET), name=name).spend(STEP)
+    os._exit(0)
+
+
 def telling(writer, where):
     """Spend on and on, and say so each time: whoever reads it kills this process meanwhile."""
     ledger = ta.BudgetLedger.open(where)
