@@ -2,6 +2,7 @@
 
 from tellapart.accountants.events import from_dp_event
 from tellapart.budget.filters import Budget, RenyiBudget
+from tellapart.budget.individual import IndividualBudget
 from tellapart.budget.ledger import BudgetLedger
 from tellapart.budget.plans import Plan
 from tellapart.curve.algebra import dominates, gap, worst_case
@@ -70,6 +71,7 @@ __all__ = [
     "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
+    "IndividualBudget",
     "InvalidArgument",
     "Laplace",
     "LastIterate",

@@ -175,7 +175,7 @@ def test_the_natural_filter_is_beaten_by_a_policy_found_here():
 
 
 def test_the_natural_filter_is_beaten_with_ordinary_noise():
-    """Gaussian noise first, seen in cells, and then whichever noise gains more: every path is kept."""
+    """Gaussian noise first, seen in cells, and then whichever noise gains more."""
     first, cut = ta.Gaussian(1 / 0.08), 0.2553851490
     second = {"laplace": ta.Laplace.with_epsilon(0.745), "gaussian": ta.Gaussian(1 / 0.25583472136)}
     halts = natural((1.0, 1e-5), {"first": first, **second})

@@ -17,16 +17,18 @@ from tellapart.audit.trainings import canaries
 
 NAMES = {
     "tellapart": """
-        BadLedger BadScores Bound Budget BudgetLedger BudgetSpent CustomMechanism
-        DiscreteGaussian DiscreteLaplace ExponentialMechanism Gaussian InvalidArgument Laplace LastIterate LimitReached
-        MECHANISMS MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order
-        PermuteAndFlip Plan PlanarLaplace PrivacyRegion Promise RandomizedResponse
-        RenyiBudget ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
+        BadLedger BadScores Bound Budget BudgetLedger BudgetSpent CustomMechanism DiscreteGaussian
+        DiscreteLaplace ExponentialMechanism Gaussian IndividualBudget InvalidArgument
+        Laplace LastIterate LimitReached MECHANISMS MaxNoise Mechanism
+        MixtureOfGaussians Neighbours NotCertified Order PermuteAndFlip Plan
+        PlanarLaplace PrivacyRegion Promise RandomizedResponse RenyiBudget
+        ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
         TrainingStopped TruncatedLaplace UnaryEncoding UniformNoise Unsupported attack
         balls_in_bins central_limit compose concentrated cyclic_poisson dominates dp_sgd
         dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
         from_pmfs gap geometric guarantee matrix_mechanism negative_binomial parse
-        plausibly_deniable poisson renyi renyi_divergence to_dp_accounting to_json worst_case
+        plausibly_deniable poisson renyi renyi_divergence to_dp_accounting to_json
+        worst_case
     """,
     "tellapart.risk": """
         accuracy advantage attribute_inference auc bayes_error best_decision blind_estimate

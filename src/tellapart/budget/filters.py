@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from tellapart import _checks
+from tellapart.budget.odometer import loss_at_any_time
 from tellapart.budget.pots import (
     ConcentratedPot,
     GaussianPot,
@@ -33,6 +34,8 @@ _NO_CURVE = (
     "target (docs/budgets.md has a counterexample)"
 )
 
+# A bound for all times is closest where Σ μ² is a few times this share of the pot.
+_OFFSET = 0.1
 # What a record of each kind has, beside its kind and its neighbours.
 RECORDED = {
     "pots": {"gaussian", "laplace", "steps"},
@@ -94,6 +97,16 @@ class Budget(StepwiseBudget):
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
         return compose([pot.worst(self.neighbours) for pot in self._product]).curve(order)
 
+    def _loss(self, delta: float) -> float | None:
+        used = {name: float(amount) for name, amount in self._used.items() if amount}
+        mu = next((pot.mu for pot in self._product if isinstance(pot, GaussianPot)), None)
+        if not used or not used.keys() <= {"gaussian", "laplace"}:
+            return None
+        surely = used.get("laplace", 0.0)
+        if mu is None or "gaussian" not in used:
+            return surely
+        return surely + loss_at_any_time(used["gaussian"], _OFFSET * mu**2, delta)
+
     def _opened(self) -> dict[str, Any]:
         opened: dict[str, Any] = {"gaussian": None, "laplace": None, "steps": {}}
         for pot in self._product:
@@ -123,9 +136,9 @@ class Budget(StepwiseBudget):
         kinds = [step for step, _ in parts_of(mechanism)]
         if any(isinstance(step, Sampled) for step in kinds):
             return (
-                f"{no_pot}: on a sample a step has the μ of Gaussian DP, and the ε of Laplace "
-                "noise, that it has without, so that sampling would gain nothing there; fix "
-                "beforehand how many such steps there may be: steps={mechanism: how many}"
+                f"{no_pot}: Gaussian noise on a sample has the μ that it has without (GDP has no "
+                "amplification), and Laplace noise on a sample is no Laplace noise; fix beforehand "
+                "how many such steps there may be: steps={mechanism: how many}"
             )
         if len({type(step) for step in kinds}) > 1:
             return f"{no_pot}: spend its steps one by one, each from its own pot"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Self
 
 from tellapart import _checks
+from tellapart.budget.odometer import Odometer, PotReading
 from tellapart.budget.pots import DOWN, UP, Pot
 from tellapart.curve.base import TradeoffCurve
-from tellapart.errors import BudgetSpent, Unsupported
+from tellapart.errors import BudgetSpent, NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import compose
 from tellapart.neighbours import Neighbours, Order
 
 RELATIONS = {
@@ -117,6 +120,34 @@ class StepwiseBudget(ABC):
     @abstractmethod
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
         """What any attacker can do, however the budget is spent and whenever one stops."""
+
+    def odometer(self, delta: float) -> Odometer:
+        """What may be said now, at a time that was chosen by what was seen."""
+        asked = _checks.inside_unit(delta=delta)
+        readings = tuple(
+            PotReading(
+                pot.name,
+                pot.said(self._used[pot.name], up=True),
+                pot.said(self._left(pot), up=False),
+            )
+            for pot in self._pots
+        )
+        epsilon = self.guarantee().epsilon(asked)
+        return Odometer(readings, asked, epsilon, self._loss(asked), self._if_planned(asked))
+
+    def _loss(self, delta: float) -> float | None:
+        """A bound on the loss so far that holds at all times at once; None where none is known."""
+        return None
+
+    def _if_planned(self, delta: float) -> float | None:
+        counts = Counter(entry.mechanism for entry in self._entries)
+        steps = [step.repeated(count) for step, count in counts.items() if step is not None]
+        if not steps or None in counts:
+            return None
+        try:
+            return compose(steps).epsilon(delta)
+        except (NotCertified, Unsupported):  # it is only said beside what counts
+            return None
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:

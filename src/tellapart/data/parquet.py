@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart.data import columns
@@ -207,6 +208,52 @@ def labels(source: Source, names: Sequence[str]) -> list[tuple[Any, ...]]:
         wanted = columns_of(ask, file, names)
         said = ", ".join(wanted[name][0] for name in names)
         return fetch_rows(ask, file, f"SELECT {said} FROM {_TABLE}")  # noqa: S608
+
+
+def numbers(source: Source, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Columns of numbers, whole ones where ``kinds`` says "whole"; the first bad one is refused."""
+    with connected(None) as ask, source.named() as path:
+        file = DuckFile(source, path)
+        wanted = columns_of(ask, file, list(kinds))
+        for name, (_, kind) in wanted.items():
+            whole = kinds[name] == "whole"
+            if kind.split("(")[0] not in (_WHOLE if whole else _NUMBERS):
+                held = "whole numbers" if whole else "numbers"
+                raise BadScores(f"{name} must hold {held}, holds {kind} in {source}")
+        types = {"whole": ("BIGINT", np.int64), "number": ("DOUBLE", np.float64)}
+        said = ", ".join(
+            f"CAST({how} AS {types[kinds[name]][0]}) AS {quoted(name)}"
+            for name, (how, _) in wanted.items()
+        )
+        rows = int(fetch_rows(ask, file, f"SELECT count(*) FROM {_TABLE}")[0][0])  # noqa: S608
+        read = {name: np.empty(rows, dtype=types[kind][1]) for name, kind in kinds.items()}
+        for start in range(0, rows, SLICE):
+            deadline.check()
+            end = min(start + SLICE, rows)
+            some = fetch_arrays(
+                ask,
+                file,
+                f"SELECT {said} FROM {_TABLE} "  # noqa: S608
+                f"WHERE file_row_number >= {start} AND file_row_number < {end}",
+            )
+            for name, held in read.items():
+                held[start:end] = _present(name, some[name], start, source)
+        return read
+
+
+def _present(name: str, values: Any, start: int, source: Source) -> Any:
+    """Values none of which is missing, NaN or infinite."""
+    missing = np.ma.getmaskarray(values)
+    if missing.any():
+        columns.refuse(
+            name, columns.NOT_NULL, None, place_of(start + int(missing.argmax()), source)
+        )
+    plain = np.ma.getdata(values)
+    if not (finite := np.isfinite(plain)).all():
+        row = int((~finite).argmax())
+        rule = columns.NOT_NAN if np.isnan(plain[row]) else "be finite"
+        columns.refuse(name, rule, plain[row], place_of(start + row, source))
+    return plain
 
 
 # -- the few things we say to DuckDB ---------------------------------------------------------------

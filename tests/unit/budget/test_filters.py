@@ -127,7 +127,7 @@ def test_what_is_called_dominated_is_so_in_both_orders(step, bound):
 
 
 def test_a_sampled_step_in_a_gaussian_pot_is_refused_with_the_reason():
-    with pytest.raises(ta.Unsupported, match="sampling would gain nothing there"):
+    with pytest.raises(ta.Unsupported, match="GDP has no amplification"):
         ta.Budget(gaussian=5).spend(STEP)
     with pytest.raises(ta.Unsupported, match="open the budget with laplace=ε"):
         ta.Budget(gaussian=5).spend(ta.Laplace(1))
