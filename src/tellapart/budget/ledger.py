@@ -23,6 +23,7 @@ from tellapart import _checks
 from tellapart.budget.filters import from_record
 from tellapart.budget.hash_chain import START, Line, opened, sealed
 from tellapart.budget.ledger_file import LedgerFile
+from tellapart.budget.odometer import Odometer
 from tellapart.budget.spending import Entry, StepwiseBudget
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported, visible
@@ -164,12 +165,17 @@ class BudgetLedger:
     def would_allow(self, mechanism: Mechanism) -> bool:
         """Whether `spend` would record this step now; somebody else may be quicker."""
         try:
-            pot, cost = self.cost(mechanism)
-            with self._session(self._lines.reading()) as state:
-                state.budget.require(Entry(None, pot, cost, mechanism))
+            self.require(mechanism)
         except (BudgetSpent, Unsupported):
             return False
         return True
+
+    def require(self, mechanism: Mechanism) -> tuple[str, Decimal]:
+        """The cost of a step that would be allowed now; others are refused as `spend` does."""
+        pot, cost = self.cost(mechanism)
+        with self._session(self._lines.reading()) as state:
+            state.budget.require(Entry(None, pot, cost, mechanism))
+        return pot, cost
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
@@ -179,6 +185,15 @@ class BudgetLedger:
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
         """What any attacker can do, however the budget is spent and whenever one stops."""
         return self.budget.guarantee(order)
+
+    def odometer(self, delta: float) -> Odometer:
+        """What may be said now, at a time that was chosen by what was seen."""
+        with self._session(self._lines.reading()) as state:
+            entries = state.budget.spent
+        budget = from_record(self.budget.to_record())
+        for entry in entries:
+            budget.replay(entry)
+        return budget.odometer(delta)
 
     def log(self) -> tuple[LedgerLine, ...]:
         """Every step on record, in the order in which they were spent."""

@@ -114,7 +114,10 @@ class LedgerFile:
 
     @contextmanager
     def _locked(self, flags: int, exclusive: bool) -> Iterator[None]:
-        new = flags & os.O_CREAT and not self._path.exists()
+        there = self._path.exists()
+        if there and not self._path.is_file():  # a pipe would be waited for
+            raise BadLedger(f"{self.where} is no file: name another")
+        new = flags & os.O_CREAT and not there
         self._file = os.open(self._path, flags | getattr(os, "O_BINARY", 0), 0o666)
         try:
             self._wait(exclusive)

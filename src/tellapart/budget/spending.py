@@ -113,6 +113,10 @@ class StepwiseBudget(ABC):
         if not self._fits(entry.pot, entry.cost):
             raise BudgetSpent(self._overspent(entry), self.left())
 
+    def in_words(self, pot: str, cost: Decimal) -> str:
+        """A cost in the unit of its pot, rounded up."""
+        return self._pot(pot).said(cost, up=True)
+
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
         return {pot.name: _float_down(self._left(pot)) for pot in self._pots}
