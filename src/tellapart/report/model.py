@@ -15,6 +15,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Mark
 from tellapart.notebook import HEAD, card, roc_of
+from tellapart.report.privacy_budget import PrivacyBudget
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class Report(Displayed):
     detectable: float | None = None
     samples_needed: float | None = None
     assumptions: tuple[str, ...] = ()
+    privacy_budget: PrivacyBudget | None = None  # where the claim is that of a ledger
     checklist: tuple[Item, ...] = ()
     curves: Mapping[str, Traced] = field(repr=False)
     made: Made

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 import tellapart as ta
 from tellapart import _checks
+from tellapart import report as reporting
 from tellapart.budget.spending import RELATIONS, StepwiseBudget
 from tellapart.cli import terminal
 from tellapart.cli.budget import ledger_text
 from tellapart.cli.exits import Exit
 from tellapart.cli.options import Json, Option, Output
+from tellapart.cli.report_text import Page, ReportAnswers, written
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported
 from tellapart.mechanisms.combine import Repeated
 from tellapart.mechanisms.short_text import mechanism_of
 from tellapart.neighbours import Neighbours
+from tellapart.report import writing
 
 _POTS = Group("Pots, of steps whose kinds are known", sort_key=1)
 _ONE = Group("Or one pot for steps of any kind", sort_key=2)
@@ -205,16 +209,39 @@ def left(
     return Exit.DONE
 
 
-def log(ledger: Ledger, /, *, name: Name = "budget", as_json: Json = False) -> int:
-    """Every step on record, in the order in which they were spent.
+def log(
+    ledger: Ledger,
+    /,
+    *,
+    name: Name = "budget",
+    report: Page = None,
+    filing: ReportAnswers = ReportAnswers(),
+    as_json: Json = False,
+) -> int:
+    """Every step on record, in the order in which they were spent; as a privacy report, too.
 
     For example:
 
         tellapart budget log team.jsonl
-        tellapart budget log team.jsonl --json
+        tellapart budget log team.jsonl --report budget.html --unit 'one patient'
     """
+    page = None if report is None else writing.target(report, "--report")
+    if page is not None and "://" not in ledger:
+        writing.refuse_sources(page, (Path(ledger),), "--report")
     kept = ta.BudgetLedger.open(ledger, name=name)
-    Output(as_json).say(*ledger_text.log(kept))
+    output = Output(as_json)
+    filed = None
+    if page is not None:
+        with terminal.working("reading every risk off the guarantee"):
+            filed = reporting.of(
+                kept,
+                unit=filing.unit,
+                answers=filing.answers(),
+                command=terminal.command_line(),
+            )
+    output.say(*ledger_text.log(kept))
+    if filed is not None:
+        written(filed, page, output)
     return Exit.DONE
 
 

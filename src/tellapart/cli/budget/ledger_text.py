@@ -102,18 +102,17 @@ def log(ledger: BudgetLedger) -> Answer:
     lines = ledger.log()
 
     def text(console: Console) -> None:
-        many = "1 step" if len(lines) == 1 else f"{len(lines):,} steps"
+        many = "1 entry" if len(lines) == 1 else f"{len(lines):,} entries"
         terminal.title(console, f"{many} on record", ledger.where)
         if not lines:
             return
-        head = ("line", "time (UTC)", "label", "step", "pot", "cost")
+        head = ("line", "time (UTC)", "label", "step", "cost")
         rows = [
             (
                 str(line.number),
                 f"{line.at:%Y-%m-%d %H:%M}{' *' if line.earlier else ''}",
                 line.label or "",
                 line.mechanism,
-                line.pot,
                 ledger.budget.in_words(line.pot, line.cost),
             )
             for line in lines
