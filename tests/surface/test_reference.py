@@ -15,8 +15,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Packages that people reach through others: their names are those of `tellapart` and `audit`,
 # and the command line is told in the README. Accountants are imported by their full names.
 BEHIND = {
-    *("accountants", "cli", "curve", "data", "drawing", "errors", "mechanisms", "neighbours"),
-    *("notebook", "pictures"),
+    *("accountants", "budget", "cli", "curve", "data", "drawing", "errors", "mechanisms"),
+    *("neighbours", "notebook", "pictures"),
 }
 BY_NAME = {
     "tellapart.accountants.dp_accounting",

@@ -6,5 +6,6 @@ What the one for Opacus looks at: `loaders` (sampling schemes), `clipping` (norm
 `engine` (``make_private``); `training_promise` is what a training would promise.
 
 All of them account for a plan of steps fixed beforehand. None is a privacy filter: to compose in a
-loop and stop when ε reaches a target gives no guarantee if outputs decide what comes next.
+loop and stop when ε reaches a target gives no guarantee if outputs decide what comes next. Use
+`tellapart.Budget` for that.
 """

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.budget.odometer import loss_at_any_time
 from tellapart.budget.pots import (
     ConcentratedPot,
@@ -18,8 +19,10 @@ from tellapart.budget.pots import (
     PurePot,
     RenyiPot,
     StepPot,
+    dominated,
+    shown_by_an_attack,
 )
-from tellapart.budget.spending import RELATIONS, StepwiseBudget
+from tellapart.budget.spending import RELATIONS, StepwiseBudget, float_up
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism
@@ -34,6 +37,8 @@ _NO_CURVE = (
     "target (docs/budgets.md has a counterexample)"
 )
 
+# More of any currency promises nothing that anybody could tell from nothing.
+_MOST = 1e6
 # A bound for all times is closest where Σ μ² is a few times this share of the pot.
 _OFFSET = 0.1
 # What a record of each kind has, beside its kind and its neighbours.
@@ -79,9 +84,9 @@ class Budget(StepwiseBudget):
             raise InvalidArgument(f"{_NO_CURVE}, got {_checks.shortened(repr(curve))}")
         pots: list[ProductPot] = []
         if gaussian is not None:
-            pots.append(GaussianPot(_checks.finite_above_zero(gaussian=gaussian)))
+            pots.append(GaussianPot(_size(gaussian=gaussian)))
         if laplace is not None:
-            pots.append(LaplacePot(_checks.finite_above_zero(laplace=laplace)))
+            pots.append(LaplacePot(_size(laplace=laplace)))
         pots.extend(_step_pots({} if steps is None else steps))
         if not pots:
             raise InvalidArgument(
@@ -98,14 +103,17 @@ class Budget(StepwiseBudget):
         return compose([pot.worst(self.neighbours) for pot in self._product]).curve(order)
 
     def _loss(self, delta: float) -> float | None:
-        used = {name: float(amount) for name, amount in self._used.items() if amount}
-        mu = next((pot.mu for pot in self._product if isinstance(pot, GaussianPot)), None)
+        used = {name: float_up(amount) for name, amount in self._used.items() if amount}
         if not used or not used.keys() <= {"gaussian", "laplace"}:
             return None
-        surely = used.get("laplace", 0.0)
-        if mu is None or "gaussian" not in used:
-            return surely
-        return surely + loss_at_any_time(used["gaussian"], _OFFSET * mu**2, delta)
+        loss = used.get("laplace", 0.0)
+        for pot in self._product:
+            if isinstance(pot, GaussianPot) and pot.name in used:
+                offset = _OFFSET * pot.mu * pot.mu
+                if not offset or math.isinf(used[pot.name]):  # no double holds them
+                    return None
+                loss += loss_at_any_time(used[pot.name], offset, delta)
+        return loss
 
     def _opened(self) -> dict[str, Any]:
         opened: dict[str, Any] = {"gaussian": None, "laplace": None, "steps": {}}
@@ -127,7 +135,13 @@ class Budget(StepwiseBudget):
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         relation, opened = _read(record, "pots")
-        steps = {mechanism_of(text, relation): count for text, count in opened.pop("steps")}
+        listed = opened.pop("steps")
+        if not isinstance(listed, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 for pair in listed
+        ):
+            rule = 'list texts and numbers: [["gaussian:sigma=1,sampled=0.01", 1000]]'
+            _checks.refuse("steps in record", rule, listed)
+        steps = {mechanism_of(text, relation): count for text, count in listed}
         return cls(**opened, steps=steps, neighbours=relation)
 
     def _refusal(self, mechanism: Mechanism) -> str:
@@ -175,20 +189,20 @@ pot 'renyi' has 0.999106 of order 8 left
     ) -> None:
         if _checks.number(order=order) <= 1:
             _checks.refuse("order", "be greater than 1 (inf for pure ε-DP)", order)
-        most = _checks.finite_above_zero(limit=limit)
+        most = _size(limit=limit)
         self._open(PurePot(most) if order == math.inf else RenyiPot(float(order), most), neighbours)
 
     @classmethod
     def zcdp(cls, rho: float, *, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Self:
         """A budget in zero-concentrated DP: Σ ρ of the steps stays ≤ ``rho``."""
         budget = cls.__new__(cls)
-        budget._open(ConcentratedPot(_checks.finite_above_zero(rho=rho)), neighbours)
+        budget._open(ConcentratedPot(_size(rho=rho)), neighbours)
         return budget
 
     @classmethod
     def pure(cls, epsilon: float, *, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Self:
         """A budget in pure ε-DP: Σ ε of the steps stays ≤ ``epsilon``."""
-        return cls(math.inf, _checks.finite_above_zero(epsilon=epsilon), neighbours=neighbours)
+        return cls(math.inf, _size(epsilon=epsilon), neighbours=neighbours)
 
     def _open(self, pot: PromisePot, neighbours: Neighbours) -> None:
         super().__init__((pot,), _checks.member(Neighbours, neighbours=neighbours))
@@ -231,15 +245,27 @@ def from_record(record: Mapping[str, Any]) -> Budget | RenyiBudget:
     return (Budget if record.get("kind") == "pots" else RenyiBudget).from_record(record)
 
 
+def _size(**named: float) -> float:
+    size = _checks.finite_above_zero(**named)
+    if size > _MOST:
+        ((name, value),) = named.items()
+        _checks.refuse(name, f"be at most {short(_MOST)}: more is no privacy", value)
+    return size
+
+
 def _step_pots(steps: Mapping[Mechanism, int]) -> list[StepPot]:
     if not isinstance(steps, Mapping):
         _checks.refuse("steps", "map mechanisms to how many steps there may be", steps)
     for step in steps:
         _checks.instance(Mechanism, "a mechanism", **{"a key of steps": step})
-    return [
+        if shown_by_an_attack(step):
+            _checks.refuse("a key of steps", "be more than what an attack has shown", step)
+    pots = [
         StepPot(step, _checks.whole(1, 10**15, **{"how many steps": count}))
         for step, count in steps.items()
     ]
+    # A step is paid from the first that takes it, so those that leak less come first.
+    return sorted(pots, key=lambda pot: sum(dominated(other.step, pot.step) for other in pots))
 
 
 def _relation(pots: Sequence[ProductPot], neighbours: Neighbours | None) -> Neighbours:

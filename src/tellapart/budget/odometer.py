@@ -61,5 +61,5 @@ def loss_at_any_time(variance: float, offset: float, delta: float) -> float:
     1/δ ever with probability δ at most (Ville).
     """
     total = variance + offset
-    bound = variance / 2 + math.sqrt(total * math.log(total / offset / delta**2))
+    bound = variance / 2 + math.sqrt(total * (math.log(total / offset) - 2 * math.log(delta)))
     return bound * (1 + 1e-14)  # more than the rounding of these

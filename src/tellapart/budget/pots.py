@@ -15,15 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import reduce
 
 from tellapart._numeric.text import short
-from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, parts_of
-from tellapart.mechanisms.custom import Promise
+from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.mechanisms.other_accountants import renyi_divergence, zcdp_rho
 from tellapart.mechanisms.short_text import text_of
@@ -57,7 +58,7 @@ class Pot(ABC):
     @property
     def most(self) -> Decimal:
         """The largest sum of prices that is taken."""
-        return DOWN.multiply(self.size, 1 + Decimal(SLACK))
+        return DOWN.multiply(self.size, DOWN.add(1, Decimal(SLACK)))
 
     @abstractmethod
     def price(self, step: Mechanism) -> Decimal | None:
@@ -93,7 +94,7 @@ class GaussianPot(ProductPot):
 
     @property
     def size(self) -> Decimal:
-        return DOWN.power(Decimal(self.mu), 2)
+        return DOWN.multiply(Decimal(self.mu), Decimal(self.mu))
 
     def price(self, step: Mechanism) -> Decimal | None:
         return _summed(step, _gaussian_price)
@@ -102,9 +103,10 @@ class GaussianPot(ProductPot):
         return f"μ² = {_digits(amount, up)}"
 
     def hint(self, left: Decimal) -> str:
-        return (
-            f"; σ ≥ {short(1 / math.sqrt(left), 6, up=True)} fits, at sensitivity 1" if left else ""
-        )
+        if not left:
+            return ""
+        sigma = UP.divide(1, left.sqrt(DOWN))
+        return f"; σ ≥ {short(float(sigma), 6, up=True)} fits, at sensitivity 1"
 
     def worst(self, neighbours: Neighbours) -> Mechanism:
         return Gaussian(1.0, enlarged(self.mu), neighbours=neighbours)
@@ -161,13 +163,14 @@ class StepPot(ProductPot):
             return Decimal(1)
         if isinstance(step, Sequence):
             prices = [self.price(part) for part in step.parts]
-            return None if None in prices else sum(filter(None, prices), Decimal(0))
+            known = [price for price in prices if price is not None]
+            return reduce(UP.add, known) if len(known) == len(prices) else None
         if not isinstance(step, Repeated):
             return None
         if isinstance(self.step, Repeated) and dominated(step.base, self.step.base):
             return Decimal(-(-step.times // self.step.times))
         each = self.price(step.base)
-        return None if each is None else each * step.times
+        return None if each is None else UP.multiply(each, step.times)
 
     def said(self, amount: Decimal, up: bool) -> str:
         return f"{amount:,} step{'' if amount == 1 else 's'}"
@@ -271,7 +274,8 @@ def _summed(mechanism: Mechanism, price: Callable[[Mechanism], Decimal | None]) 
 
 def _gaussian_price(step: Mechanism) -> Decimal | None:
     if isinstance(step, Gaussian):
-        return UP.power(UP.divide(Decimal(step.sensitivity), Decimal(step.sigma)), 2)
+        mu = UP.divide(Decimal(step.sensitivity), Decimal(step.sigma))
+        return UP.multiply(mu, mu)
     return None
 
 
@@ -283,7 +287,9 @@ def _laplace_price(step: Mechanism) -> Decimal | None:
 
 def _pure_price(step: Mechanism) -> Decimal | None:
     exact = _laplace_price(step)
-    return exact if exact is not None else _finite(step.curve().epsilon(0.0))
+    if exact is not None:
+        return exact
+    return None if shown_by_an_attack(step) else _finite(step.curve().epsilon(0.0))
 
 
 def _digits(amount: Decimal, up: bool) -> str:
@@ -295,6 +301,14 @@ def _digits(amount: Decimal, up: bool) -> str:
 
 def _finite(price: float) -> Decimal | None:
     return Decimal(price) if price < math.inf else None
+
+
+def shown_by_an_attack(step: Mechanism) -> bool:
+    """Whether some part is known by an attack alone (Bound.UPPER), which promises nothing."""
+    if isinstance(step, CustomMechanism):
+        return step.test.bound is Bound.UPPER
+    inner = step.parts if isinstance(step, Sequence) else [getattr(step, "base", None)]
+    return any(isinstance(part, Mechanism) and shown_by_an_attack(part) for part in inner)
 
 
 def dominated(step: Mechanism, bound: Mechanism) -> bool:

@@ -66,36 +66,41 @@ class StepwiseBudget(ABC):
         """How much each pot was opened with, in the unit in which costs add up."""
         return {pot.name: _float_down(pot.size) for pot in self._pots}
 
-    def cost(self, mechanism: Mechanism) -> tuple[str, Decimal]:
+    def cost(self, mechanism: Mechanism, pot: str | None = None) -> tuple[str, Decimal]:
         """From which pot a step is paid, and how much it takes; nothing is spent.
 
-        It depends on the mechanism and on how the budget was opened, not on what was spent.
+        It depends on the mechanism and on how the budget was opened, not on what was spent: the
+        Gaussian or the Laplace pot, or the one of the steps that leak least among those that leak
+        no less; or the ``pot`` of this name.
         """
         _checks.instance(Mechanism, "a mechanism", mechanism=mechanism)
         if mechanism.neighbours is not self.neighbours:
             rule = f"have the neighbours of the budget (Neighbours.{self.neighbours.name})"
             _checks.refuse("mechanism", rule, mechanism)
-        for pot in self._pots:
-            price = pot.price(mechanism)
+        for each in self._pots if pot is None else [self._named(pot)]:
+            price = each.price(mechanism)
             if price is not None:
-                return pot.name, price
+                return each.name, price
         raise Unsupported(self._refusal(mechanism))
 
-    def would_allow(self, mechanism: Mechanism) -> bool:
+    def would_allow(self, mechanism: Mechanism, pot: str | None = None) -> bool:
         """Whether `spend` would record this step now."""
         try:
-            pot, cost = self.cost(mechanism)
+            name, cost = self.cost(mechanism, pot)
         except Unsupported:
             return False
-        return self._fits(pot, cost)
+        return self._fits(self._named(name), cost)
 
-    def spend(self, mechanism: Mechanism, label: str | None = None) -> Entry:
+    def spend(
+        self, mechanism: Mechanism, label: str | None = None, *, pot: str | None = None
+    ) -> Entry:
         """Pay for a step **before** it is run; `BudgetSpent` where too little is left.
 
         What was paid stays paid, whether or not the output is ever released.
         """
-        pot, cost = self.cost(mechanism)
-        return self.replay(Entry(label, pot, cost, mechanism))
+        if label is not None:
+            _checks.instance(str, "a text", label=label)
+        return self.replay(Entry(label, *self.cost(mechanism, pot), mechanism))
 
     def replay(self, entry: Entry) -> Entry:
         """Count an entry that was paid for before, as read from where it was kept."""
@@ -106,16 +111,15 @@ class StepwiseBudget(ABC):
 
     def require(self, entry: Entry) -> None:
         """Refuse an entry that too little is left for; nothing is spent."""
-        if entry.pot not in self._used:
-            _checks.refuse("entry", f"be paid from {' or '.join(self._used)}", entry.pot)
+        pot = self._named(entry.pot)
         if not (entry.cost.is_finite() and entry.cost >= 0):
             _checks.refuse("entry", "have a finite cost of at least 0", str(entry.cost))
-        if not self._fits(entry.pot, entry.cost):
-            raise BudgetSpent(self._overspent(entry), self.left())
+        if not self._fits(pot, entry.cost):
+            raise BudgetSpent(self._overspent(pot, entry), self.left())
 
     def in_words(self, pot: str, cost: Decimal) -> str:
         """A cost in the unit of its pot, rounded up."""
-        return self._pot(pot).said(cost, up=True)
+        return self._named(pot).said(cost, up=True)
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
@@ -169,20 +173,27 @@ class StepwiseBudget(ABC):
     def _left(self, pot: Pot) -> Decimal:
         return max(DOWN.subtract(pot.size, self._used[pot.name]), Decimal(0))
 
-    def _fits(self, name: str, cost: Decimal) -> bool:
-        return UP.add(self._used[name], cost) <= self._pot(name).most
+    def _fits(self, pot: Pot, cost: Decimal) -> bool:
+        return UP.add(self._used[pot.name], cost) <= pot.most
 
-    def _pot(self, name: str) -> Pot:
-        return next(pot for pot in self._pots if pot.name == name)
+    def _named(self, name: str) -> Pot:
+        for pot in self._pots:
+            if pot.name == name:
+                return pot
+        return _checks.refuse("pot", f"be {' or '.join(self._used)}", name)
 
-    def _overspent(self, entry: Entry) -> str:
-        pot = self._pot(entry.pot)
+    def _overspent(self, pot: Pot, entry: Entry) -> str:
         left = self._left(pot)
         what = repr(entry.mechanism) if entry.label is None else repr(entry.label)
         return (
             f"the step {_checks.shortened(what)} costs {pot.said(entry.cost, up=True)}, and the "
             f"pot {pot.name!r} has {pot.said(left, up=False)} left{pot.hint(left)}"
         )
+
+
+def float_up(amount: Decimal) -> float:
+    """A double that is no smaller."""
+    return math.nextafter(float(amount), math.inf)
 
 
 def _float_down(amount: Decimal) -> float:

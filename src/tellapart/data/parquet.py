@@ -236,8 +236,8 @@ def numbers(source: Source, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
                 f"SELECT {said} FROM {_TABLE} "  # noqa: S608
                 f"WHERE file_row_number >= {start} AND file_row_number < {end}",
             )
-            for name, held in read.items():
-                held[start:end] = _present(name, some[name], start, source)
+            for name, column in read.items():
+                column[start:end] = _present(name, some[name], start, source)
         return read
 
 

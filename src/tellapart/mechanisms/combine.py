@@ -39,6 +39,7 @@ Step = tuple[Mechanism, int]
 # For steps that are known from both sides: the first width of cells, tails that cost far less than
 # the gap, and how often a bracket that is too wide is narrowed.
 _FIRST_WIDTH, _TAIL, _ROUNDS = 0.04, 1e-3, 6
+_NO_STEP = "what an attack has shown (Bound.UPPER) is no step to compose"
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,7 +211,7 @@ def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[
         for part, times in parts:
             loss, known = _privacy_loss(part, asked)
             if known is Bound.UPPER and not attacks:
-                raise Unsupported("what an attack has shown (Bound.UPPER) is no step to compose")
+                raise Unsupported(_NO_STEP)
             side = Bound.LOWER if known is Bound.LOWER or part is not step else side
             losses.append((loss, count * times))
     return tuple(losses), side
@@ -400,7 +401,7 @@ def compose(mechanisms: Iterable[Mechanism]) -> Sequence:
 
     A later mechanism may depend on earlier outputs, as long as it keeps the curve given here,
     fixed beforehand, for each of them (Dong, Roth and Su 2022, Theorem 4). Choosing on the way
-    which curves come next, and how many, up to an ε is another matter: that is no privacy filter.
+    which curves come next, and how many, up to an ε is no privacy filter; `Budget` is one.
 
     >>> import tellapart as ta
     >>> both = compose([ta.Gaussian(sigma=5), ta.Gaussian(sigma=5)])
@@ -432,7 +433,9 @@ def _losses_with_moments(mechanism: Mechanism) -> Losses:
     _check_mechanism(mechanism=mechanism)
     losses = []
     for step, count in parts_of(mechanism):
-        loss, _ = _privacy_loss(step)
+        loss, known = _privacy_loss(step)
+        if known is Bound.UPPER:
+            raise Unsupported(_NO_STEP)
         if loss.finite_mass != ALL_FINITE and _rests_on_enclosed(step):
             raise Unsupported(
                 "curves of random allocation, of epochs cut short, and of capped or repeated draws "

@@ -3,7 +3,7 @@
 import json
 import math
 import pickle
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -42,6 +42,30 @@ def test_shares_of_a_pot_fit_it_in_doubles_and_more_do_not(seed):
         assert sum(entry.cost for entry in budget.spent) <= Decimal(budget.pots[pot]) * (
             1 + Decimal("1.1e-12")
         )
+
+
+def test_sums_do_not_follow_the_decimal_context_of_others():
+    """Whoever rounds decimals in a program does not round budgets in it."""
+    with localcontext() as context:
+        context.prec, context.rounding = 2, ROUND_UP
+        budget = ta.Budget(laplace=1, steps={ta.Promise(0.1): 2_000})
+        for _ in range(3):
+            budget.spend(ta.Laplace.with_epsilon(1 / 3))
+        assert not budget.would_allow(ta.Laplace.with_epsilon(1e-3))
+        budget.spend(ta.Promise(0.1).repeated(1_234))
+        budget.spend(ta.Promise(0.1).then(ta.Promise(0.1).repeated(765)))
+        assert budget.left() == {"laplace": 0, "any:epsilon=0.1,delta=0": 0}
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-5, 1e6])
+def test_pots_of_any_size_add_up(size):
+    budget = ta.Budget(gaussian=size, laplace=size)
+    budget.spend(ta.Laplace(1.0, sensitivity=size))
+    budget.spend(ta.Gaussian(1.0, sensitivity=size))
+    assert budget.left() == {"gaussian": 0, "laplace": 0}
+    for step in (ta.Laplace(1.0, sensitivity=size), ta.Gaussian(1.0, sensitivity=size)):
+        with pytest.raises(ta.BudgetSpent):
+            budget.spend(step)
 
 
 def test_the_guarantee_is_the_curve_of_the_pots_composed_and_no_less():
@@ -126,6 +150,32 @@ def test_what_is_called_dominated_is_so_in_both_orders(step, bound):
         assert np.all(less <= more + 1e-12)
 
 
+def test_a_step_is_paid_from_the_pot_that_leaks_least_or_from_the_one_that_is_named():
+    loud, quiet = ta.Gaussian(1).sampled(0.01), ta.Gaussian(2).sampled(0.01)
+    for steps in ({loud: 5, quiet: 1}, {quiet: 1, loud: 5}):
+        budget = ta.Budget(steps=steps)
+        assert budget.spend(quiet).pot == text_of(quiet)
+        assert budget.spend(loud).pot == text_of(loud)
+        assert not budget.would_allow(quiet)
+        assert budget.would_allow(quiet, pot=text_of(loud))
+        budget.spend(quiet, pot=text_of(loud))
+        assert budget.left() == {text_of(loud): 3, text_of(quiet): 0}
+        with pytest.raises(ta.Unsupported):
+            budget.cost(loud, pot=text_of(quiet))
+        with pytest.raises(ta.InvalidArgument, match="pot must be"):
+            budget.cost(loud, pot="other")
+
+
+def test_what_an_attack_has_shown_is_no_step():
+    shown = ta.CustomMechanism(ta.attack([(0.1, 0.5)]))
+    for budget in (ta.RenyiBudget(2, 9), ta.RenyiBudget.zcdp(9), ta.RenyiBudget.pure(9)):
+        with pytest.raises(ta.Unsupported):
+            budget.spend(shown)
+    for step in (shown, shown.repeated(2).sampled(0.5), shown.then(ta.Laplace(1))):
+        with pytest.raises(ta.InvalidArgument, match="what an attack has shown"):
+            ta.Budget(steps={step: 1})
+
+
 def test_a_sampled_step_in_a_gaussian_pot_is_refused_with_the_reason():
     with pytest.raises(ta.Unsupported, match="GDP has no amplification"):
         ta.Budget(gaussian=5).spend(STEP)
@@ -149,6 +199,7 @@ def test_there_is_no_budget_made_of_a_curve():
         ({}, "at least one pot"),
         ({"gaussian": 0}, "gaussian must"),
         ({"laplace": math.inf}, "laplace must"),
+        ({"laplace": 1e7}, "laplace must be at most 1e6"),
         ({"steps": {ta.Laplace(1): 0}}, "how many steps must"),
         ({"steps": [ta.Laplace(1)]}, "steps must map"),
         ({"steps": {"laplace": 2}}, "a key of steps must be a mechanism"),
@@ -200,6 +251,10 @@ def test_a_record_opens_the_same_budget(budget):
         {"kind": "zcdp", "rho": 1, "neighbours": "none"},
         {"kind": "zcdp", "epsilon": 1, "neighbours": "add-remove"},
         {"kind": "zcdp", "rho": -1, "neighbours": "add-remove"},
+        {**ta.Budget(gaussian=1).to_record(), "steps": {"gaussian": 1}},
+        {**ta.Budget(gaussian=1).to_record(), "steps": [["gaussian:sigma=1"]]},
+        {**ta.Budget(gaussian=1).to_record(), "steps": [["gaussian:sigma=1", 0]]},
+        {**ta.Budget(gaussian=1).to_record(), "steps": [[1, 1]]},
     ],
 )
 def test_a_record_that_opens_no_budget_is_refused(record):
@@ -216,7 +271,7 @@ def test_entries_can_be_replayed():
         again.replay(entry)
     assert (again.left(), again.spent) == (budget.left(), budget.spent)
     for pot, cost in (("other", 0), ("gaussian", -1), ("gaussian", math.nan)):
-        with pytest.raises(ta.InvalidArgument, match="entry must"):
+        with pytest.raises(ta.InvalidArgument, match="must"):
             again.replay(type(budget.spent[0])(None, pot, Decimal(cost)))
     with pytest.raises(ta.BudgetSpent):
         again.replay(type(budget.spent[0])("too much", "gaussian", Decimal(1)))

@@ -184,3 +184,12 @@ def test_concentrated_gains_nothing_from_a_sample():
     whole = ta.concentrated(ta.Gaussian(2).repeated(100))
     part = ta.concentrated(ta.Gaussian(2).sampled(0.01).repeated(100))
     assert part.epsilon(1e-5) == pytest.approx(whole.epsilon(1e-5), rel=1e-9)
+
+
+def test_what_an_attack_has_shown_has_no_moments():
+    """Bound.UPPER promises nothing: no accountant may turn it into a guarantee."""
+    shown = ta.CustomMechanism(ta.attack([(0.1, 0.5)]))
+    asked = (ta.renyi, ta.concentrated, ta.central_limit, lambda step: ta.renyi_divergence(step, 2))
+    for accountant in asked:
+        with pytest.raises(ta.Unsupported, match="no step to compose"):
+            accountant(shown)
