@@ -143,39 +143,41 @@ class BudgetLedger:
         """The file, or the table without a password."""
         return self._lines.where
 
-    def spend(self, mechanism: Mechanism, label: str | None = None) -> LedgerLine:
+    def spend(
+        self, mechanism: Mechanism, label: str | None = None, *, pot: str | None = None
+    ) -> LedgerLine:
         """Put a step on record **before** it is run; `BudgetSpent` where too little is left.
 
         When this returns, the line is on disk. What was spent stays spent, whether or not the
         output is ever released.
         """
         said = _label(label)
-        pot, cost = self.cost(mechanism)  # which may take a while, and needs no lock
-        content = {"label": said, "mechanism": _text(mechanism), "pot": pot, "cost": str(cost)}
+        payer, cost = self.cost(mechanism, pot)  # which may take a while, and needs no lock
+        content = {"label": said, "mechanism": _text(mechanism), "pot": payer, "cost": str(cost)}
         with self._session(self._lines.writing()) as state:
-            state.budget.require(Entry(said, pot, cost, mechanism))
+            state.budget.require(Entry(said, payer, cost, mechanism))
             text, line = sealed(len(state.chains) + 1, {"at": _now(), **content}, state.chain)
             self._lines.add(text)
             return state.read(line)
 
-    def cost(self, mechanism: Mechanism) -> tuple[str, Decimal]:
+    def cost(self, mechanism: Mechanism, pot: str | None = None) -> tuple[str, Decimal]:
         """From which pot a step is paid, and how much it takes; nothing is spent."""
-        return self.budget.cost(mechanism)
+        return self.budget.cost(mechanism, pot)
 
-    def would_allow(self, mechanism: Mechanism) -> bool:
+    def would_allow(self, mechanism: Mechanism, pot: str | None = None) -> bool:
         """Whether `spend` would record this step now; somebody else may be quicker."""
         try:
-            self.require(mechanism)
+            self.require(mechanism, pot)
         except (BudgetSpent, Unsupported):
             return False
         return True
 
-    def require(self, mechanism: Mechanism) -> tuple[str, Decimal]:
+    def require(self, mechanism: Mechanism, pot: str | None = None) -> tuple[str, Decimal]:
         """The cost of a step that would be allowed now; others are refused as `spend` does."""
-        pot, cost = self.cost(mechanism)
+        payer, cost = self.cost(mechanism, pot)
         with self._session(self._lines.reading()) as state:
-            state.budget.require(Entry(None, pot, cost, mechanism))
-        return pot, cost
+            state.budget.require(Entry(None, payer, cost, mechanism))
+        return payer, cost
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
@@ -279,13 +281,18 @@ class _Replay:
         """Count lines that follow those before; each must be as it was written."""
         for text in texts:
             line = opened(text, len(self.chains) + 1, self.chain, self.where)
-            if self.record is None:
-                self._begin(line)
-            else:
-                step = self.read(line)
-                self._count(step)
-                self.log.append(step)
-                self._last = step.at
+            try:
+                if self.record is None:
+                    self._begin(line)
+                else:
+                    self._count(self.read(line))
+            except (BudgetSpent, LookupError, TypeError, ValueError, ArithmeticError) as error:
+                if isinstance(error, BadLedger):
+                    raise
+                raise BadLedger(
+                    f"line {line.number} of {self.where} was not written by tellapart: {error!s}; "
+                    "put the ledger back from a copy"
+                ) from error
             self.chains.append(line.chain)
 
     def read(self, line: Line) -> LedgerLine:
@@ -303,21 +310,16 @@ class _Replay:
         )
 
     def _begin(self, line: Line) -> None:
-        version = line.content.get("tellapart_ledger")
-        if version != _FORMAT:
+        if line.content["tellapart_ledger"] != _FORMAT:
             raise BadLedger(f"{self.where} was written by a later version of tellapart: use that")
-        self.record = line.content["budget"]
-        self.budget = from_record(self.record)
         self._last = datetime.fromisoformat(line.content["at"])
+        self.budget = from_record(line.content["budget"])
+        self.record = line.content["budget"]
 
     def _count(self, step: LedgerLine) -> None:
-        try:
-            self.budget.replay(Entry(step.label, step.pot, step.cost))
-        except (BudgetSpent, InvalidArgument) as error:
-            raise BadLedger(
-                f"line {step.number} of {self.where} was written by none of ours: {error}; put "
-                "the ledger back from a copy"
-            ) from error
+        self.budget.replay(Entry(step.label, step.pot, step.cost))
+        self.log.append(step)
+        self._last = step.at
 
 
 def _kept(where: str | os.PathLike[str], name: str) -> Lines:

@@ -179,3 +179,40 @@ def test_a_ledger_in_a_database_needs_an_extra(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "tellapart.budget.ledger_sql", raising=False)
     with pytest.raises(ta.Unsupported, match=r"pip install 'tellapart\[sql\]'"):
         ta.BudgetLedger.open(f"sqlite:///{tmp_path}/x.db", ta.Budget(gaussian=1))
+
+
+def test_a_step_is_paid_from_the_pot_that_is_named(where):
+    step = ta.Gaussian(sigma=3)
+    ledger = ta.BudgetLedger.open(where, ta.Budget(gaussian=1, steps={step: 2}))
+    assert ledger.spend(step).pot == "gaussian"
+    assert ledger.would_allow(step, pot="gaussian:sigma=3")
+    assert ledger.spend(step, pot="gaussian:sigma=3").pot == "gaussian:sigma=3"
+    assert ledger.left()["gaussian:sigma=3"] == 1
+    with pytest.raises(ta.InvalidArgument, match="pot must be gaussian or"):
+        ledger.spend(step, pot="laplace")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cost": "2"},
+        {"cost": "much"},
+        {"cost": "NaN"},
+        {"cost": "-1"},
+        {"cost": None},
+        {"pot": "laplace"},
+        {"at": "today"},
+        {"at": None},
+    ],
+)
+def test_a_line_with_a_right_chain_and_wrong_content_is_no_line(tmp_path, changed):
+    """A chain shows accidents and edits, and anybody can compute one."""
+    path = tmp_path / "team.jsonl"
+    ta.BudgetLedger.open(path, ta.Budget(gaussian=1)).spend(ta.Gaussian(2))
+    first, second = path.read_text(encoding="utf-8").splitlines()
+    content = json.loads(second)
+    del content["line"], content["chain"]
+    forged, _ = hash_chain.sealed(2, {**content, **changed}, json.loads(first)["chain"])
+    path.write_text(f"{first}\n{forged}\n", encoding="utf-8")
+    with pytest.raises(ta.BadLedger, match=r"line 2 of .* was not written by tellapart"):
+        ta.BudgetLedger.open(path)

@@ -36,6 +36,10 @@ Name = Annotated[
     str, Parameter(help="Which ledger, where a database holds several.", show_default=True)
 ]
 Step = Annotated[str, Parameter(help="The step, such as gaussian:sigma=2 or laplace:epsilon=0.1.")]
+Pot = Annotated[
+    str | None,
+    Parameter(help="Pay from the pot of this name.  [default: the tightest]", show_default=False),
+]
 Delta = Annotated[
     float,
     Parameter(help="δ at which the guarantee is told as an ε. [default: 1e-5]", show_default=False),
@@ -145,6 +149,7 @@ def spend(
     label: Annotated[
         str | None, Parameter(help="A name for the step, for the log.", show_default=False)
     ] = None,
+    pot: Pot = None,
     name: Name = "budget",
     as_json: Json = False,
 ) -> int:
@@ -163,7 +168,7 @@ def spend(
     kept = ta.BudgetLedger.open(ledger, name=name)
     step = mechanism_of(mechanism, kept.budget.neighbours)
     try:
-        line = kept.spend(step, label)
+        line = kept.spend(step, label, pot=pot)
     except (BudgetSpent, Unsupported) as no:
         Output(as_json).say(*ledger_text.refused(kept, mechanism, str(no)))
         return Exit.NO
@@ -179,6 +184,7 @@ def left(
     ] = None,
     /,
     *,
+    pot: Pot = None,
     name: Name = "budget",
     delta: Delta = 1e-5,
     as_json: Json = False,
@@ -201,11 +207,11 @@ def left(
         return Exit.DONE
     step = mechanism_of(mechanism, kept.budget.neighbours)
     try:
-        pot, cost = kept.require(step)
+        payer, cost = kept.require(step, pot)
     except (BudgetSpent, Unsupported) as no:
         Output(as_json).say(*ledger_text.refused(kept, mechanism, str(no)))
         return Exit.NO
-    Output(as_json).say(*ledger_text.allowed(kept, mechanism, pot, cost))
+    Output(as_json).say(*ledger_text.allowed(kept, mechanism, payer, cost))
     return Exit.DONE
 
 
