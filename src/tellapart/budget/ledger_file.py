@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tellapart import deadline
+from tellapart._numeric.text import short
 from tellapart.budget.hash_chain import is_sealed
 from tellapart.errors import BadLedger, LimitReached
 
@@ -139,7 +140,7 @@ class LedgerFile:
                     raise
             if time.monotonic() > until:
                 raise LimitReached(
-                    f"another process has kept {self.where} locked for {WAIT:g} s; nothing was "
+                    f"another process has kept {self.where} locked for {short(WAIT)} s; nothing was "
                     "written: try again, or find it with lsof or fuser"
                 )
             time.sleep(_PAUSE)

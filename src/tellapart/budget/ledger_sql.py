@@ -8,12 +8,14 @@ the same; a transaction that is broken off leaves nothing.
 from __future__ import annotations
 
 import errno
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tellapart import _checks
+from tellapart._numeric.text import short
 from tellapart.budget.ledger_file import WAIT
 from tellapart.errors import BadLedger, LimitReached, Unsupported
 
@@ -153,7 +155,8 @@ class LedgerTable:
                 if self._lite:
                     self._connection.exec_driver_sql(begin)
                 else:
-                    self._connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT:g}s'")
+                    wait = f"{math.ceil(1000 * WAIT)}ms"
+                    self._connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{wait}'")
                     self._connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 yield
                 done = True
@@ -165,7 +168,7 @@ class LedgerTable:
         code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", "")
         if code in _BUSY:
             return LimitReached(
-                f"another process has kept {self.where} locked for {WAIT:g} s; nothing was "
+                f"another process has kept {self.where} locked for {short(WAIT)} s; nothing was "
                 "written: try again"
             )
         lost = done and not self._lite  # SQLite's word is final: what it refuses is undone

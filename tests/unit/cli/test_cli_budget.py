@@ -72,7 +72,7 @@ def test_what_is_said_to_people(run):
     assert out.startswith("YES: it would cost μ² = 0.25 of the pot gaussian\n")
     _, out, _ = run("log team.jsonl")
     assert out.startswith("1 entry on record  team.jsonl\n")
-    assert "counts  gaussian:sigma=2  μ² = 0.25" in out
+    assert "  2  counts  gaussian:sigma=2  μ² = 0.25  20" in out
     _, out, _ = run("check team.jsonl")
     assert out.startswith("SOUND: 2 lines, each as it was written  team.jsonl\n")
 
@@ -84,7 +84,7 @@ def test_a_damaged_ledger_is_named_with_its_line(run):
     path.write_text(path.read_text(encoding="utf-8").replace("counts", "county"), encoding="utf-8")
     code, out, err = run("check team.jsonl")
     assert (code, err) == (1, "")
-    assert out.startswith("DAMAGED  team.jsonl\n")
+    assert out.startswith("DAMAGED: team.jsonl\n")
     assert "line 2 of team.jsonl is not as it was written: put the ledger back" in out
     assert data(run("check team.jsonl --json"))[1]["sound"] is False
     code, out, err = run("spend team.jsonl gaussian:sigma=2")

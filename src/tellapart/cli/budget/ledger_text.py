@@ -106,14 +106,13 @@ def log(ledger: BudgetLedger) -> Answer:
         terminal.title(console, f"{many} on record", ledger.where)
         if not lines:
             return
-        head = ("line", "time (UTC)", "label", "step", "cost")
+        head = ("line", "step", "cost", "time (UTC)")
         rows = [
             (
-                str(line.number),
-                f"{line.at:%Y-%m-%d %H:%M}{' *' if line.earlier else ''}",
-                line.label or "",
+                f"{line.number}  {line.label or ''}",
                 line.mechanism,
                 ledger.budget.in_words(line.pot, line.cost),
+                f"{line.at:%Y-%m-%d %H:%M}{' *' if line.earlier else ''}",
             )
             for line in lines
         ]
@@ -145,7 +144,7 @@ def damaged(ledger: str, why: str) -> Answer:
     """A ledger that is not as it was written."""
 
     def text(console: Console) -> None:
-        terminal.title(console, "DAMAGED", ledger)
+        terminal.title(console, f"DAMAGED: {ledger}")
         terminal.line(console, f"{why}.")
 
     return {"sound": False, "why": why}, text
