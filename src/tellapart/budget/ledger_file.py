@@ -140,8 +140,8 @@ class LedgerFile:
                     raise
             if time.monotonic() > until:
                 raise LimitReached(
-                    f"another process has kept {self.where} locked for {short(WAIT)} s; nothing was "
-                    "written: try again, or find it with lsof or fuser"
+                    f"another process has kept {self.where} locked for {short(WAIT)} s; nothing "
+                    "was written: try again, or find it with lsof or fuser"
                 )
             time.sleep(_PAUSE)
 
