@@ -108,6 +108,32 @@ def test_no_policy_gains_on_a_laplace_or_gaussian_pot(pot, make, shares):
     assert reached[6] > 0.5 * promised[6]  # they come near, or nothing was tried
 
 
+def test_no_policy_gains_by_going_from_pot_to_pot():
+    """Laplace, Gaussian and sampled steps in whatever order outputs suggest, as the budget lets."""
+    pair = ta.Gaussian(1.0).sampled(0.4)
+    mechanisms = {
+        "laplace": ta.Laplace.with_epsilon(0.4),
+        "gaussian": ta.Gaussian(1 / 0.7),
+        "weaker": ta.Gaussian(1.1).sampled(0.3),
+    }
+
+    def opened():
+        return ta.Budget(laplace=0.8, gaussian=0.7, steps={pair: 1})
+
+    def spend(taken, name):
+        budget = opened()
+        for before in taken:
+            budget.spend(mechanisms[before])
+        return (*taken, name) if budget.would_allow(mechanisms[name]) else None
+
+    steps = {name: cells(mechanism, 4) for name, mechanism in mechanisms.items()}
+    for order, ordered in zip(ta.Order, both_orders(steps), strict=True):
+        reached = value((), ordered, cache(spend), EPSILONS)
+        promised = opened().guarantee(order).delta(EPSILONS)
+        assert np.all(reached <= promised + 1e-12)
+        assert reached[6] > 0.5 * promised[6]
+
+
 FILTERS = {
     "renyi": lambda limit: ta.RenyiBudget(3, limit, neighbours=REPLACE),
     "zcdp": lambda limit: ta.RenyiBudget.zcdp(limit, neighbours=REPLACE),

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from tellapart import _checks
-from tellapart._numeric.text import short
 from tellapart.budget.odometer import loss_at_any_time
 from tellapart.budget.pots import (
     ConcentratedPot,
@@ -20,6 +19,7 @@ from tellapart.budget.pots import (
     RenyiPot,
     StepPot,
     dominated,
+    pot_size,
     shown_by_an_attack,
 )
 from tellapart.budget.spending import RELATIONS, StepwiseBudget, float_up
@@ -37,8 +37,6 @@ _NO_CURVE = (
     "target (docs/budgets.md has a counterexample)"
 )
 
-# More of any currency promises nothing that anybody could tell from nothing.
-_MOST = 1e6
 # A bound for all times is closest where Σ μ² is a few times this share of the pot.
 _OFFSET = 0.1
 # What a record of each kind has, beside its kind and its neighbours.
@@ -84,9 +82,9 @@ class Budget(StepwiseBudget):
             raise InvalidArgument(f"{_NO_CURVE}, got {_checks.shortened(repr(curve))}")
         pots: list[ProductPot] = []
         if gaussian is not None:
-            pots.append(GaussianPot(_size(gaussian=gaussian)))
+            pots.append(GaussianPot(pot_size(gaussian=gaussian)))
         if laplace is not None:
-            pots.append(LaplacePot(_size(laplace=laplace)))
+            pots.append(LaplacePot(pot_size(laplace=laplace)))
         pots.extend(_step_pots({} if steps is None else steps))
         if not pots:
             raise InvalidArgument(
@@ -100,7 +98,8 @@ class Budget(StepwiseBudget):
         return f"Budget({_typed(self._opened(), self.neighbours)})"
 
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
-        return compose([pot.worst(self.neighbours) for pot in self._product]).curve(order)
+        worst = compose([pot.worst(self.neighbours) for pot in self._product])
+        return worst.curve(order).made_by(repr(self))
 
     def _loss(self, delta: float) -> float | None:
         used = {name: float_up(amount) for name, amount in self._used.items() if amount}
@@ -189,20 +188,20 @@ pot 'renyi' has 0.999106 of order 8 left
     ) -> None:
         if _checks.number(order=order) <= 1:
             _checks.refuse("order", "be greater than 1 (inf for pure ε-DP)", order)
-        most = _size(limit=limit)
+        most = pot_size(limit=limit)
         self._open(PurePot(most) if order == math.inf else RenyiPot(float(order), most), neighbours)
 
     @classmethod
     def zcdp(cls, rho: float, *, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Self:
         """A budget in zero-concentrated DP: Σ ρ of the steps stays ≤ ``rho``."""
         budget = cls.__new__(cls)
-        budget._open(ConcentratedPot(_size(rho=rho)), neighbours)
+        budget._open(ConcentratedPot(pot_size(rho=rho)), neighbours)
         return budget
 
     @classmethod
     def pure(cls, epsilon: float, *, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Self:
         """A budget in pure ε-DP: Σ ε of the steps stays ≤ ``epsilon``."""
-        return cls(math.inf, _size(epsilon=epsilon), neighbours=neighbours)
+        return cls(math.inf, pot_size(epsilon=epsilon), neighbours=neighbours)
 
     def _open(self, pot: PromisePot, neighbours: Neighbours) -> None:
         super().__init__((pot,), _checks.member(Neighbours, neighbours=neighbours))
@@ -215,7 +214,7 @@ pot 'renyi' has 0.999106 of order 8 left
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
         if order is not None:
             _checks.member(Order, order=order)
-        return self._only.promise().stated(self.neighbours, order)
+        return self._only.promise().stated(self.neighbours, order).made_by(repr(self))
 
     def to_record(self) -> dict[str, Any]:
         numbers = asdict(self._only)
@@ -243,14 +242,6 @@ def from_record(record: Mapping[str, Any]) -> Budget | RenyiBudget:
     """
     _checks.instance(Mapping, "a mapping, as to_record() returns it", record=record)
     return (Budget if record.get("kind") == "pots" else RenyiBudget).from_record(record)
-
-
-def _size(**named: float) -> float:
-    size = _checks.finite_above_zero(**named)
-    if size > _MOST:
-        ((name, value),) = named.items()
-        _checks.refuse(name, f"be at most {short(_MOST)}: more is no privacy", value)
-    return size
 
 
 def _step_pots(steps: Mapping[Mechanism, int]) -> list[StepPot]:

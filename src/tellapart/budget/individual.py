@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
+from tellapart.budget.pots import pot_size
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.data.parquet import numbers
@@ -62,8 +63,8 @@ class IndividualBudget:
         count = _checks.whole(1, 10**10, records=records)
         if (gaussian is None) == (zcdp is None):
             raise InvalidArgument("give either gaussian=μ or zcdp=ρ: how much each record has")
-        self._mu = None if gaussian is None else _checks.finite_above_zero(gaussian=gaussian)
-        self._rho = None if zcdp is None else _checks.finite_above_zero(zcdp=zcdp)
+        self._mu = None if gaussian is None else pot_size(gaussian=gaussian)
+        self._rho = None if zcdp is None else pot_size(zcdp=zcdp)
         _checks.member(Neighbours, neighbours=neighbours)
         if not neighbours.one_sided:
             rule = "add, remove or zero out a record: a norm says how much is missing without it"
@@ -122,6 +123,7 @@ class IndividualBudget:
         The file has a row for each contribution, in any order: its record, its step (whole
         numbers) and its norm. ``sigma`` is one number, or one for each step.
         """
+        _checks.instance(str | os.PathLike, "a path", path=path)
         kind, files = matching(path)
         if kind != "parquet" or len(files) > 1:
             _checks.refuse("path", "be one Parquet file", [str(file) for file in files])

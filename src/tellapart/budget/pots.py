@@ -17,6 +17,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import reduce
 
+from tellapart import _checks
 from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import guarantee
@@ -34,6 +35,16 @@ UP = Context(prec=50, rounding=ROUND_CEILING)
 DOWN = Context(prec=50, rounding=ROUND_FLOOR)
 # More than the rounding of any price that comes from doubles, less than anyone can see.
 SLACK = 1e-12
+_MOST = 1e6
+
+
+def pot_size(**named: float) -> float:
+    """How much a pot is opened with, checked."""
+    size = _checks.finite_above_zero(**named)
+    if size > _MOST:
+        ((name, value),) = named.items()
+        _checks.refuse(name, f"be at most {short(_MOST)}: more is no privacy", value)
+    return size
 
 
 def enlarged(size: float) -> float:

@@ -76,6 +76,7 @@ def test_the_guarantee_is_the_curve_of_the_pots_composed_and_no_less():
     )
     for order in ta.Order:
         assert budget.guarantee(order).order is order
+    assert budget.guarantee().label == repr(budget)
     alone = ta.Budget(gaussian=1).guarantee()
     exact = ta.Gaussian(sigma=1).curve()
     assert np.all(alone.delta([0.0, 1.0, 5.0]) >= exact.delta([0.0, 1.0, 5.0]))

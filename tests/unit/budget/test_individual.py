@@ -60,6 +60,16 @@ def test_a_file_is_paid_for_as_by_hand(tmp_path, shuffled):
     assert np.array_equal(again.spend_file(path, sigma=noise), fits)
 
 
+def test_a_file_without_rows_pays_nothing(tmp_path):
+    columns = {"record": ("BIGINT", []), "step": ("BIGINT", []), "norm": ("DOUBLE", [])}
+    path = parquet(tmp_path / "rows.parquet", **columns)
+    budget = ta.IndividualBudget(2, gaussian=1)
+    assert budget.spend_file(path, sigma=1).shape == (0,)
+    for other in (3, tmp_path / "none.parquet"):
+        with pytest.raises(ta.InvalidArgument, match="path must"):
+            budget.spend_file(other, sigma=1)
+
+
 def test_ten_equal_steps_fit_and_not_one_more():
     budget = ta.IndividualBudget(2, zcdp=0.05)
     for _ in range(10):
