@@ -171,7 +171,10 @@ class StepwiseBudget(ABC):
         """Why no pot takes a step, and what would."""
 
     def _left(self, pot: Pot) -> Decimal:
-        return max(DOWN.subtract(pot.size, self._used[pot.name]), Decimal(0))
+        used = self._used[pot.name]
+        if not used:  # a double has more digits than a difference keeps
+            return pot.size
+        return max(DOWN.subtract(pot.size, used), Decimal(0))
 
     def _fits(self, pot: Pot, cost: Decimal) -> bool:
         return UP.add(self._used[pot.name], cost) <= pot.most
