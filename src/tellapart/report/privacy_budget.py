@@ -58,7 +58,7 @@ def privacy_budget(ledger: BudgetLedger, delta: float) -> PrivacyBudget:
     steps = tuple(
         RecordedStep(
             line.number,
-            f"{line.at:%Y-%m-%d %H:%M} UTC",
+            f"{line.at:%Y-%m-%d %H:%M}",
             line.label,
             line.mechanism,
             line.pot,
