@@ -127,7 +127,7 @@ class BudgetLedger:
         ledger = cls(_kept(where, name))
         if budget is not None:
             ledger._begin(budget)
-        with suppress(FileNotFoundError), ledger._session(ledger._lines.reading()) as state:
+        with suppress(FileNotFoundError), ledger._session() as state:
             if state.record is not None:
                 ledger.budget = from_record(state.record)
                 return ledger
@@ -154,7 +154,7 @@ class BudgetLedger:
         said = _label(label)
         payer, cost = self.cost(mechanism, pot)  # which may take a while, and needs no lock
         content = {"label": said, "mechanism": _text(mechanism), "pot": payer, "cost": str(cost)}
-        with self._session(self._lines.writing()) as state:
+        with self._session(write=True) as state:
             state.budget.require(Entry(said, payer, cost, mechanism))
             text, line = sealed(len(state.chains) + 1, {"at": _now(), **content}, state.chain)
             self._lines.add(text)
@@ -175,13 +175,13 @@ class BudgetLedger:
     def require(self, mechanism: Mechanism, pot: str | None = None) -> tuple[str, Decimal]:
         """The cost of a step that would be allowed now; others are refused as `spend` does."""
         payer, cost = self.cost(mechanism, pot)
-        with self._session(self._lines.reading()) as state:
+        with self._session() as state:
             state.budget.require(Entry(None, payer, cost, mechanism))
         return payer, cost
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
-        with self._session(self._lines.reading()) as state:
+        with self._session() as state:
             return state.budget.left()
 
     def guarantee(self, order: Order | None = None) -> TradeoffCurve:
@@ -190,7 +190,7 @@ class BudgetLedger:
 
     def odometer(self, delta: float) -> Odometer:
         """What may be said now, at a time that was chosen by what was seen."""
-        with self._session(self._lines.reading()) as state:
+        with self._session() as state:
             entries = state.budget.spent
         budget = from_record(self.budget.to_record())
         for entry in entries:
@@ -199,7 +199,7 @@ class BudgetLedger:
 
     def log(self) -> tuple[LedgerLine, ...]:
         """Every step on record, in the order in which they were spent."""
-        with self._session(self._lines.reading()) as state:
+        with self._session() as state:
             return tuple(state.log)
 
     def check(self, head: str | None = None) -> LedgerCheck:
@@ -235,7 +235,7 @@ class BudgetLedger:
             rule = "have nothing spent: what is to be on record is spent from the ledger"
             _checks.refuse("budget", rule, budget)
         record = json.loads(json.dumps(budget.to_record(), allow_nan=False))
-        with self._session(self._lines.writing(create=True)) as state:
+        with self._session(write=True, create=True) as state:
             if state.record is None:
                 content = {"tellapart_ledger": _FORMAT, "at": _now(), "budget": record}
                 self._lines.add(sealed(1, content, START)[0])
@@ -244,15 +244,16 @@ class BudgetLedger:
                 _checks.refuse("budget", rule, budget)
 
     @contextmanager
-    def _session(self, lines: AbstractContextManager[list[str]]) -> Iterator[_Replay]:
+    def _session(self, *, write: bool = False, create: bool = False) -> Iterator[_Replay]:
         """The state with all that others have spent by now, while none of it changes.
 
         What breaks off between two lines, whatever it is, must not leave one uncounted: all lines
         are then read anew.
         """
         with self._mutex:
+            lines = self._lines
             try:
-                with lines as new:
+                with lines.writing(create) if write else lines.reading() as new:
                     self._state.take(new)
                     yield self._state
             except BudgetSpent:

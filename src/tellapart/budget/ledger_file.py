@@ -118,16 +118,27 @@ class LedgerFile:
         there = self._path.exists()
         if there and not self._path.is_file():  # a pipe would be waited for
             raise BadLedger(f"{self.where} is no file: name another")
-        new = flags & os.O_CREAT and not there
-        self._file = os.open(self._path, flags | getattr(os, "O_BINARY", 0), 0o666)
+        while not self._lock_taken(flags, exclusive):
+            pass
         try:
-            self._wait(exclusive)
-            if new:
+            if flags & os.O_CREAT and not there:
                 _settle(self._path.parent)
             yield
         finally:
             os.close(self._file)  # and with it the lock
             self._file = -1
+
+    def _lock_taken(self, flags: int, exclusive: bool) -> bool:
+        """Open and lock the file; not, where a copy was put in its place meanwhile."""
+        self._file = os.open(self._path, flags | getattr(os, "O_BINARY", 0), 0o666)
+        same = False
+        try:
+            self._wait(exclusive)
+            same = os.path.samestat(os.fstat(self._file), self._path.stat())
+        finally:
+            if not same:
+                os.close(self._file)
+        return same
 
     def _wait(self, exclusive: bool) -> None:
         until = time.monotonic() + WAIT

@@ -267,6 +267,22 @@ def test_whoever_waits_too_long_for_another_writer_is_told(path, database, monke
     assert other.spend(STEP).number == 4
 
 
+def test_a_copy_put_in_its_place_while_one_waits_is_the_ledger(path, monkeypatch):
+    """A line in a file that was replaced would be lost."""
+    ledger, lock = ta.BudgetLedger.open(path), ledger_file._lock
+    copy = shutil.copy(path, path.with_name("copy"))
+
+    def replacing(file, exclusive):
+        if copy.exists():
+            copy.replace(path)
+        lock(file, exclusive)
+
+    monkeypatch.setattr(ledger_file, "_lock", replacing)
+    ledger.spend(STEP, label="three")
+    assert not copy.exists()
+    assert spent(path) == 3
+
+
 def test_other_files_are_left_alone(tmp_path):
     for content in ("hello", "a,b\n1,2\n", "{}", '{"line": 1, "of": "another program"}\n'):
         path = tmp_path / "file"
