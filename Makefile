@@ -14,7 +14,7 @@ WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
-.PHONY: demo test test-all chromium docs licences release lint types contract bench detection zoo training-bugs watched-bugs picture \
+.PHONY: demo test test-all chromium postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs picture \
 	screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
@@ -47,7 +47,7 @@ test: chromium $(STAMP)
 	$(MAKE) --jobs=2 lint types contract docs
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-test-all: chromium lint types contract docs
+test-all: chromium postgresql lint types contract docs
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m 'slow or not slow' --timeout 3600
 
 # Pages are tried in a real browser: Debian's, installed where it is missing.
@@ -58,6 +58,15 @@ chromium:
 	command -v chromium >/dev/null || $(AS_ROOT) apt-get update
 	command -v chromium >/dev/null || $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
 		apt-get install --yes --no-install-recommends chromium
+
+# Ledgers are tried in a real PostgreSQL: Debian's, which a test starts for itself.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+		command -v apt-get >/dev/null || \
+		{ echo 'Install PostgreSQL: ledgers are tried in it.' >&2; exit 1; }
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+		{ $(AS_ROOT) apt-get update && $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
+		apt-get install --yes --no-install-recommends postgresql; }
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs

@@ -53,11 +53,12 @@ NAMES = {
         "tellapart.choose.noise_tables": "NoiseRow NoiseTable",
     },
     "tellapart.audit": {
+        "tellapart.audit": "Ledger:LevelBudget",
         "tellapart.audit.attack_metrics": "Metrics",
         "tellapart.audit.bounds": "Basis LowerBound",
         "tellapart.audit.evidence.base": "Finding",
         "tellapart.audit.evidence.e_process": "Pairs wealth",
-        "tellapart.audit.ledger": "Entry Ledger",
+        "tellapart.audit.level_budget": "Entry",
         "tellapart.audit.methods": "Method",
         "tellapart.audit.searching.worst_pair": "Search Tried",
         "tellapart.audit.trainings.membership_game": "Played",

@@ -3,6 +3,7 @@
 from tellapart.accountants.events import from_dp_event
 from tellapart.budget.filters import Budget, RenyiBudget
 from tellapart.budget.individual import IndividualBudget
+from tellapart.budget.ledger import BudgetLedger
 from tellapart.budget.plans import Plan
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
@@ -13,6 +14,7 @@ from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accoun
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
+    BadLedger,
     BadScores,
     BudgetSpent,
     InvalidArgument,
@@ -58,9 +60,11 @@ from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
     "MECHANISMS",
+    "BadLedger",
     "BadScores",
     "Bound",
     "Budget",
+    "BudgetLedger",
     "BudgetSpent",
     "CustomMechanism",
     "DiscreteGaussian",

@@ -4,6 +4,7 @@ TellapartError
 ├── InvalidArgument (ValueError)   the call is wrong: the message names argument, rule and value
 │   ├── BadScores                  a table of attack scores is wrong: names file, row and rule
 │   │   └── NoColumn               a table or a file lacks a column; names those it has
+│   ├── BadLedger                  a ledger of a budget was changed or cut: names the line
 │   ├── BadProgram                 a program under audit did not answer in JSON, line by line
 │   └── ImpossibleSecret           a secret, or what is known, has probability 0 in the data model
 ├── Unsupported                    the question has no answer for this object; says what does
@@ -64,6 +65,10 @@ class NoColumn(BadScores):
     """Says which ``column`` a table or a file lacks, and which it has."""
 
     column: str = ""
+
+
+class BadLedger(InvalidArgument):
+    """Says which line of a budget's ledger is not as it was written, and what to do."""
 
 
 class BadProgram(InvalidArgument):

@@ -13,7 +13,8 @@ import zipfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from urllib.parse import quote
 
@@ -295,10 +296,12 @@ def commands():
 
     app = application(*COMMANDS)
     found = {}
-    for name in COMMANDS:
+    words = {name: [word for word in app[name] if not word.startswith("-")] for name in COMMANDS}
+    for name in [f"{one} {word}".strip() for one in COMMANDS for word in words[one] or [""]]:
         if name in LEFT_OUT:
             continue
-        every = [one for one in app[name].assemble_argument_collection() if one.parse]
+        command = reduce(getitem, name.split(), app)
+        every = [one for one in command.assemble_argument_collection() if one.parse]
         named = [one for one in every if one.names[0].startswith("--")]
         found[name] = (
             [one.names[0] for one in every if not one.names[0].startswith(("-", "*"))],
@@ -317,6 +320,7 @@ FITTING = {
     "MECHANISMS": ("gaussian:sigma=2", "laplace:epsilon=1", "any:epsilon=1"),
     "FILES": ("f.csv", "f.npz", "f.parquet"),
     "FUNCTION": ("release.py:noisy_count",),
+    "LEDGER": ("team.jsonl", "sqlite:///team.db"),
     "MODEL": ("chain.toml", "f.toml"),
     "PAGE": ("x.html",),
     "--d0": ("[3, 1]",),
@@ -344,7 +348,7 @@ def command_case(seed):
     def value(fitting):
         return rng.choice(rng.choice([ODD, ODD, WORDS, PLAIN]) if rng.random() < odd else fitting)
 
-    argv = [name]
+    argv = name.split()
     argv += [value(FITTING[one]) for one in positional if one in FITTING and rng.random() < 0.9]
     given = rng.sample(sorted(valued), min(rng.choice([0, 0, 1, 2, 4]), len(valued)))
     needed = [one for one in ("--design", "--d0", "--d1", "--epsilon") if one in valued]

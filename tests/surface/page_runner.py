@@ -189,7 +189,7 @@ def run_command(words, shown):
     with contextlib.redirect_stdout(out):
         code = main(words)
     printed = out.getvalue()
-    ends = {"REFUTED": 1, "DOES NOT STAND": 1, "NO CLAIM": 3, "NO VERDICT": 3}
+    ends = {"REFUTED": 1, "DOES NOT STAND": 1, "NO": 1, "NO CLAIM": 3, "NO VERDICT": 3}
     assert code == ends.get(printed.partition(":")[0], 0), printed
     assert not shown or shows(printed, shown), f"{' '.join(words)}\n{printed}"
 

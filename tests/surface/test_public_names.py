@@ -17,7 +17,7 @@ from tellapart.audit.trainings import canaries
 
 NAMES = {
     "tellapart": """
-        BadScores Bound Budget BudgetSpent CustomMechanism DiscreteGaussian
+        BadLedger BadScores Bound Budget BudgetLedger BudgetSpent CustomMechanism DiscreteGaussian
         DiscreteLaplace ExponentialMechanism Gaussian IndividualBudget InvalidArgument
         Laplace LastIterate LimitReached MECHANISMS MaxNoise Mechanism
         MixtureOfGaussians Neighbours NotCertified Order PermuteAndFlip Plan
@@ -44,11 +44,11 @@ NAMES = {
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
-        Access Band Counts Credible Design Evidence Fixed Guessing Independent MembershipGame
-        Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks
-        canaries domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run plan probe probe_bits reconstruction search step together
-        training watch watch_updates
+        Access Band Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
+        MembershipGame Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict
+        Wager attacks canaries domains epsilon_sequence exposure fewest_models from_counts
+        game_evidence intervals judge many_runs metrics one_run plan probe probe_bits reconstruction
+        search step together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold

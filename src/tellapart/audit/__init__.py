@@ -11,7 +11,7 @@ True
   `summary` puts it into words;
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
-- `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `level_budget`: the multiple-testing budget; `bounds`: what is shown; `attack_metrics` describes;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
 """
@@ -27,6 +27,7 @@ from tellapart.audit.evidence.count import from_counts
 from tellapart.audit.evidence.e_process import Wager, epsilon_sequence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.reconstruction_counts import reconstruction
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.many_run_audit import many_runs
 from tellapart.audit.methods import (
     Band,
@@ -74,6 +75,7 @@ __all__ = [
     "Fixed",
     "Guessing",
     "Independent",
+    "LevelBudget",
     "MembershipGame",
     "Orientation",
     "Pool",

@@ -16,7 +16,7 @@ from tellapart.audit.evidence.count import credible_evidence, fixed_evidence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import End, best_rank, directions, geometric_ranks, look_at
-from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
 from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
@@ -133,7 +133,7 @@ def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> 
         each = level * favoured.share / len(favoured.ranks)
         looks += look_at(scores, favoured.end, favoured.higher, favoured.ranks, each)
         entries.append(Entry("the rank chosen on held-out calls", len(favoured.ranks), each))
-    ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
+    ledger = LevelBudget(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 
 
@@ -163,7 +163,7 @@ def _at_one_rank(scores: Scores, level: float, method: Split) -> RankEvidence:
     entry = Entry(
         f"rank {choice.rank:,}, chosen on held-out scores ({percent(method.share)})", 1, level
     )
-    return RankEvidence(tuple(looks), Ledger(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
+    return RankEvidence(tuple(looks), LevelBudget(level, (entry,), (CLAIMS_ARE_FREE,)), method.name)
 
 
 def split_seed(scores: Scores, seed: int) -> int:

@@ -32,7 +32,7 @@ from tellapart.audit.evidence.guess import (
 )
 from tellapart.audit.evidence.guess_numbers import GuessPlan, PlannedGuesses, precision
 from tellapart.audit.evidence.rank import RankEvidence
-from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.methods import Guessing, Independent, Split
 from tellapart.audit.scores import Orientation, Scores
@@ -69,7 +69,7 @@ class GuessEvidence(Evidence):
     """What guesses of the coins show, for every number of guesses that was fixed beforehand."""
 
     tries: tuple[ChosenGuesses, ...]
-    ledger: Ledger
+    ledger: LevelBudget
     method: str
     plan: GuessPlan | None = None  # what fixed the numbers of guesses, if a rule did
     design = Design.ONE_RUN
@@ -169,7 +169,7 @@ def one_run(
     _checks.instance(Split, "audit.Guessing(...), Independent() or Split(...)", method=method)
     guessed = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
-    ledger = Ledger(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
+    ledger = LevelBudget(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
     return GuessEvidence((guessed,), ledger, what)
 
 
@@ -193,7 +193,7 @@ def _fixed_evidence(
         Entry(f"{name}: {each.guesses_in:,} in, {each.guesses_out:,} out", 1, each.level)
         for each in planned
     )
-    return GuessEvidence(tries, Ledger(level, entries, (_FREE,)), name)
+    return GuessEvidence(tries, LevelBudget(level, entries, (_FREE,)), name)
 
 
 def _as_many_runs(scores: Scores, level: float) -> RankEvidence:

@@ -15,7 +15,7 @@ from tellapart._numeric.text import short
 from tellapart.audit.attack_metrics import ABOUT_PPV, Metrics, attacked, why_no_epsilon
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import REFUTES_NOTHING, Verdict
 from tellapart.errors import Unsupported
@@ -141,7 +141,7 @@ class AuditSummary:
         return self.evidence is not None and not self.evidence.can_refute
 
     @property
-    def ledger(self) -> Ledger | None:
+    def ledger(self) -> LevelBudget | None:
         """The multiple-testing budget; None where nothing was tested."""
         return None if self.evidence is None else self.evidence.ledger
 

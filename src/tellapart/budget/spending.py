@@ -104,14 +104,22 @@ class StepwiseBudget(ABC):
 
     def replay(self, entry: Entry) -> Entry:
         """Count an entry that was paid for before, as read from where it was kept."""
+        self.require(entry)
+        self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
+        self._entries.append(entry)
+        return entry
+
+    def require(self, entry: Entry) -> None:
+        """Refuse an entry that too little is left for; nothing is spent."""
         pot = self._named(entry.pot)
         if not (entry.cost.is_finite() and entry.cost >= 0):
             _checks.refuse("entry", "have a finite cost of at least 0", str(entry.cost))
         if not self._fits(pot, entry.cost):
             raise BudgetSpent(self._overspent(pot, entry), self.left())
-        self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
-        self._entries.append(entry)
-        return entry
+
+    def in_words(self, pot: str, cost: Decimal) -> str:
+        """A cost in the unit of its pot, rounded up."""
+        return self._named(pot).said(cost, up=True)
 
     def left(self) -> dict[str, float]:
         """What each pot still holds, rounded down, in the unit in which costs add up."""
@@ -163,7 +171,10 @@ class StepwiseBudget(ABC):
         """Why no pot takes a step, and what would."""
 
     def _left(self, pot: Pot) -> Decimal:
-        return max(DOWN.subtract(pot.size, self._used[pot.name]), Decimal(0))
+        used = self._used[pot.name]
+        if not used:  # a double has more digits than a difference keeps
+            return pot.size
+        return max(DOWN.subtract(pot.size, used), Decimal(0))
 
     def _fits(self, pot: Pot, cost: Decimal) -> bool:
         return UP.add(self._used[pot.name], cost) <= pot.most

@@ -9,9 +9,10 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import FunctionType
 
 from cyclopts import App
 from rich.console import Console
@@ -26,6 +27,7 @@ COMMANDS = {
     "decide": "decide",
     "compare": "compare",
     "region": "region",
+    "budget": "budget.commands",
     "plan": "plan",
     "audit": "audit",
     "probe": "probe",
@@ -51,6 +53,7 @@ _EXAMPLES = """For example:
     tellapart decide decision.toml --check
     tellapart compare laplace:epsilon=1 \\
         gaussian:epsilon=1,delta=1e-5
+    tellapart budget open team.jsonl --gaussian 1
     tellapart audit scores.csv --design many-runs \\
         --epsilon 1 --delta 1e-5 --report audit.html
     tellapart probe release.py:noisy_count \\
@@ -84,6 +87,9 @@ def application(*asked: str, words: Sequence[str] = ()) -> App:
     for name in asked:
         module = importlib.import_module(f"tellapart.cli.{COMMANDS[name]}")
         command, ends = getattr(module, _function(name)), _ENDS
+        if subcommands := getattr(module, "SUBCOMMANDS", None):
+            app.command(_group(name, command, subcommands))
+            continue
         named = {"knowledge", "values"} & command.__annotations__.keys()
         if named and {"--help", "-h"} & set(words):
             options = importlib.import_module("tellapart.cli.options")
@@ -94,9 +100,17 @@ def application(*asked: str, words: Sequence[str] = ()) -> App:
     return app
 
 
+def _group(name: str, command: FunctionType, subcommands: Mapping[str, FunctionType]) -> App:
+    """A command that is followed by another."""
+    group = App(name=name, help=command.__doc__, help_epilogue=_ENDS, help_format="markdown")
+    for place, (word, function) in enumerate(subcommands.items()):
+        group.command(function, name=word, help_epilogue=_ENDS, sort_key=place)
+    return group
+
+
 def _summary(command: str) -> str:
     """What a command does, from its docstring: importing it would take longer than all else."""
-    path = Path(__file__).with_name(f"{COMMANDS[command]}.py")
+    path = Path(__file__).parent.joinpath(*COMMANDS[command].split(".")).with_suffix(".py")
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except OSError:  # installed without its source

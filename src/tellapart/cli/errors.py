@@ -45,6 +45,8 @@ _IN_TEXT = {
     "--compositions": "repeated=12",
     "--sampled": "sampled=0.01",
 }
+# Commands that take mechanisms as texts alone.
+_OF_TEXTS = ("compare", "budget spend", "budget left")
 _ARGUMENT = re.compile(r"^\w+(?= must )")
 # Parameters that a mechanism lacks, or has one too many of: names and what joins them, no more.
 _LACKING = re.compile(
@@ -120,15 +122,20 @@ def _misuse(
     error: CycloptsError, commands: Sequence[str], command: str, typed: Sequence[str]
 ) -> str:
     if isinstance(error, UnknownCommand):
-        return _no_command(str((error.unused_tokens or [""])[0]), commands)
+        word = str((error.unused_tokens or [""])[0])
+        if error.command_chain:  # such as `budget`, which has commands of its own
+            inside = [name for name in error.app or () if not name.startswith("-")]
+            return _no_command(word, inside, _short(command))
+        return _no_command(word, commands)
     if isinstance(error, UnknownOptionError):
         option = error.token.keyword or error.token.value
         known = (name for argument in error.argument_collection for name in argument.names)
         said = f"{_short(command)} has no option {option}"
         if (written := _IN_TEXT.get(option.partition("=")[0])) is not None:
             return f"{said}; write it into the mechanism: {_with(written, typed)}"
-        if _short(command) == "compare" and (example := _of_mechanism(option)):
-            return f"{said}; write it into each mechanism, such as {example}"
+        if _short(command) in _OF_TEXTS and (example := _of_mechanism(option)):
+            which = "each" if _short(command) == "compare" else "the"
+            return f"{said}; write it into {which} mechanism, such as {example}"
         return f"{said}{_perhaps(_near_option(option, known))}"
     if isinstance(error, UnusedCliTokensError):
         extra = (error.unused_tokens or [""])[0]
@@ -167,10 +174,11 @@ def _example(error: CycloptsError) -> str:
     return example[1] if example else "tellapart --help"
 
 
-def _no_command(word: str, commands: Sequence[str]) -> str:
+def _no_command(word: str, commands: Sequence[str], of: str = "") -> str:
     near = get_close_matches(word, commands, n=1, cutoff=0.7)
-    guess = _GUESSED.get(word) or (near[0] if near else None)
-    return f"command must be one of {', '.join(commands)}, got {word!r}{_perhaps(guess)}"
+    guess = (None if of else _GUESSED.get(word)) or (near[0] if near else None)
+    name = f"the command of {of}" if of else "command"
+    return f"{name} must be one of {', '.join(commands)}, got {word!r}{_perhaps(guess)}"
 
 
 def _near_option(option: str, known: Iterable[str]) -> str | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import FrameType
 
-from tellapart.errors import Infeasible, InvalidArgument, TellapartError
+from tellapart.errors import BudgetSpent, Infeasible, InvalidArgument, TellapartError
 
 
 class Exit(IntEnum):
@@ -27,8 +27,8 @@ class Exit(IntEnum):
 
 HELP = (
     "Exit codes: 0 done, or the answer is yes; 1 the answer is no (claim refuted, limit out of "
-    "reach); 2 wrong use or unreadable input; 3 no verdict; 70 a bug in tellapart; 130 "
-    "interrupted; 143 terminated."
+    "reach, budget spent); 2 wrong use or unreadable input; 3 no verdict; 70 a bug in tellapart; "
+    "130 interrupted; 143 terminated."
 )
 
 
@@ -41,6 +41,7 @@ ENDED = {Exit.INTERRUPTED: "interrupted", Exit.TERMINATED: "terminated"}
 # The first kind that an error is of says the code; what is of none is a bug.
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
     (Infeasible, Exit.NO),
+    (BudgetSpent, Exit.NO),
     (InvalidArgument, Exit.WRONG_USE),
     (OSError, Exit.WRONG_USE),
     (TellapartError, Exit.NO_VERDICT),

@@ -16,7 +16,7 @@ from tellapart._numeric.text import short
 from tellapart.audit import Scores, Verdict
 from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.bounds import percent
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.cli import exits, terminal
 from tellapart.cli.deltas import Deltas
@@ -210,11 +210,11 @@ def _design(summary: AuditSummary) -> str:
     return f"{summary.design}, {summary.counted}" if summary.counted else summary.design
 
 
-def _budget(ledger: Ledger) -> str:
+def _budget(ledger: LevelBudget) -> str:
     return f"Multiple-testing budget (α = {percent(ledger.level)})"
 
 
-def _ledger(ledger: Ledger) -> list[str]:
+def _ledger(ledger: LevelBudget) -> list[str]:
     """Every test with its level; many of them summed up."""
     entries, rest = ledger.abridged(_LINES)
     lines = [str(entry) for entry in entries]

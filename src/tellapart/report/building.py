@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidenc
 from tellapart.audit.scores import Scores
 from tellapart.audit.summary import AuditResult, AuditSummary, summarise
 from tellapart.audit.verdict import Verdict, describe
+from tellapart.budget.ledger import BudgetLedger
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
@@ -26,13 +28,20 @@ from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.report import checklist, curve_points
 from tellapart.report.checklist import Known
 from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read_claim, unit_words
-from tellapart.report.model import Input, Made, Report, Traced
-from tellapart.risk.catalogue import BASELINE, FPR, PRIOR
+from tellapart.report.model import Input, Made, Meaning, Report, Traced
+from tellapart.report.privacy_budget import ERRS, HOLDS, privacy_budget
+from tellapart.risk.catalogue import BASELINE, DELTA, FPR, PRIOR
 
 NO_EVIDENCE = "a claim, with no evidence for or against it"
 _TEST_IT = (
     "This report says what is claimed and what that means. It holds no evidence that any code "
     "keeps the claim: tellapart audit and tellapart probe test it."
+)
+
+
+_ON_RECORD = (
+    "Every step that is spent from this budget is on record below; steps that are run without it "
+    "are not."
 )
 
 
@@ -46,7 +55,7 @@ class _Filed:
 
 
 def of(
-    found: AuditResult | Subject,
+    found: AuditResult | Subject | BudgetLedger,
     *,
     name: str = "",
     unit: str = "",
@@ -65,7 +74,8 @@ def of(
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
     ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
-    which nothing but the claim is reported. ``name`` is what people call it, its title;
+    which nothing but the claim is reported; or the ledger of a privacy budget, whose guarantee is
+    the claim. ``name`` is what people call it, its title;
     ``unit`` is the unit of privacy, such as "one patient". ``prior`` is the attacker's prior
     probability of membership, ``fpr`` the share of non-members flagged, ``delta`` where ε is
     reported, or several such δ, the first one first, ``out_of`` the population in sentences, by
@@ -87,6 +97,8 @@ def of(
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, versions())
+    if isinstance(found, BudgetLedger):
+        return _of_ledger(found, name.strip(), made, filed)
     if isinstance(found, Mechanism | TradeoffCurve):
         return _claimed(found, name.strip(), made, filed)
     if not isinstance(found, Metrics):
@@ -172,6 +184,31 @@ def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
         traced=drawn,
     )
     return _finished(report, subject, _known(subject, reading), filed)
+
+
+def _of_ledger(ledger: BudgetLedger, name: str, made: Made, filed: _Filed) -> Report:
+    relation = {"neighbours": ledger.budget.neighbours.value}
+    title = name or ledger.where
+    said = replace(filed, answers={**relation, **filed.answers})
+    report = _claimed(ledger.guarantee(), title, made, said)
+    meaning = cast("Meaning", report.meaning)  # which a claim has
+    spent = privacy_budget(ledger, meaning.delta or DELTA.default)
+    first = f"{meaning.epsilon.what} {meaning.epsilon.words}, {HOLDS}."
+    checklist = tuple(
+        replace(item, established=_ON_RECORD, state="established")
+        if item.key == "composition"
+        else item
+        for item in report.checklist
+    )
+    return replace(
+        report,
+        headline=f"{title}: a privacy budget, with what was spent and what is left",
+        claim=f"the guarantee of {spent.opened}",
+        reasons=(first, spent.words, *report.reasons[1:]),
+        meaning=replace(meaning, holds=HOLDS, errs=ERRS),
+        privacy_budget=spent,
+        checklist=checklist,
+    )
 
 
 def _judged(summary: AuditSummary, verdict: Verdict, made: Made, filed: _Filed) -> Report:

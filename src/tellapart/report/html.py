@@ -36,7 +36,7 @@ from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Item, Report, Traced
 from tellapart.risk.sentences import in_full
 
-# More lines of a ledger than these are summed up; all of them are in the data.
+# More tests, or steps, than these are not all shown; all of them are in the data.
 _LINES = 24
 # More alerts, or limits, than these do not fit on the first page of a decision; all of them follow.
 _MOST = 4
@@ -58,6 +58,7 @@ def page(report: Report) -> str:
         marks=_MARKS,
         entries=entries,
         more=more,
+        steps=() if report.privacy_budget is None else report.privacy_budget.steps[-_LINES:],
     )
 
 

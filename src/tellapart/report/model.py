@@ -9,12 +9,13 @@ from typing import Any
 from tellapart._numeric.text import as_json
 from tellapart._shown import Displayed
 from tellapart.audit.evidence.base import Finding
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditSummary, Shown
 from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Mark
 from tellapart.notebook import HEAD, card, roc_of
+from tellapart.report.privacy_budget import PrivacyBudget
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,12 @@ class Report(Displayed):
     method: str | None = None
     shown: tuple[Shown, ...] = ()
     finding: Finding | None = None
-    ledger: Ledger | None = None
+    ledger: LevelBudget | None = None
     power: str | None = None
     detectable: float | None = None
     samples_needed: float | None = None
     assumptions: tuple[str, ...] = ()
+    privacy_budget: PrivacyBudget | None = None  # where the claim is that of a ledger
     checklist: tuple[Item, ...] = ()
     curves: Mapping[str, Traced] = field(repr=False)
     made: Made

@@ -337,3 +337,8 @@ def test_zcdp_and_pure_budgets_add_up():
 def test_an_order_must_exceed_one(order):
     with pytest.raises(ta.InvalidArgument, match="order must"):
         ta.RenyiBudget(order, 1)
+
+
+def test_a_pot_that_nothing_was_taken_from_is_as_it_was_opened():
+    assert ta.RenyiBudget.zcdp(0.1).left() == {"zcdp": 0.1}
+    assert ta.Budget(laplace=0.1).left() == {"laplace": 0.1}

@@ -51,6 +51,7 @@ COMMANDS = {
     "decide": (["decide", str(EXAMPLES / "decisions" / "census.toml")], decision, "read"),
     "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], compare, "parse"),
     "region": (["region", "--epsilon", "1"], region, "PrivacyRegion"),
+    "budget": (["budget", "open", "team.jsonl", "--gaussian", "1"], ta, "Budget"),
     "plan": (["plan", "--epsilon", "1", "--seconds", "1"], planning, "asked"),
     "audit": (["audit", SCORES, "--design", "many-runs"], auditing, "many_runs"),
     "probe": (PROBE, audit, "probe"),
@@ -63,7 +64,9 @@ COMMANDS = {
 }
 FAULTS = [
     (choose.Infeasible("why"), 1),
+    (ta.BudgetSpent("why", {}), 1),
     (ta.InvalidArgument("why"), 2),
+    (ta.BadLedger("why"), 2),
     (ta.BadScores("why"), 2),
     (CycloptsError("why"), 2),
     (OSError(28, "No space left on device", "file"), 2),

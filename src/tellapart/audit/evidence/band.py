@@ -12,7 +12,7 @@ from tellapart.audit.counts.confidence_band import default_ranks, fpr_upper_abov
 from tellapart.audit.counts.rank_test import RankCounts, RateCells
 from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
 from tellapart.audit.evidence.thresholds import directions
-from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
 from tellapart.audit.methods import Band
 from tellapart.audit.scores import Scores
 from tellapart.curve.atomic import AtomicCurve
@@ -30,7 +30,7 @@ class BandEvidence(CurveEvidence):
     shown: AtomicCurve
     members: int
     non_members: int
-    ledger: Ledger
+    ledger: LevelBudget
     method = Band.name
     design = Design.MANY_RUNS
 
@@ -89,7 +89,7 @@ def band_evidence(scores: Scores, level: float) -> BandEvidence:
         for higher in ways
         for side in ("FPR", "TPR")
     ]
-    ledger = Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,))
+    ledger = LevelBudget(level, tuple(entries), (CLAIMS_ARE_FREE,))
     return BandEvidence(
         shown_corners(tpr, fpr), scores.members.count, scores.non_members.count, ledger
     )

@@ -21,7 +21,7 @@ from tellapart._numeric.text import short, to_digits
 from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -158,7 +158,7 @@ class Evidence(Displayed, ABC):
     """
 
     design: Design
-    ledger: Ledger
+    ledger: LevelBudget
     method: str  # its name, for people
     can_refute: bool = True
     as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone

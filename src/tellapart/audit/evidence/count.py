@@ -37,7 +37,7 @@ from tellapart.audit.evidence.base import (
 )
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.thresholds import directions
-from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
 from tellapart.audit.methods import Credible, Fixed, Prior
 from tellapart.audit.scores import Scores
 from tellapart.curve.atomic import AtomicCurve
@@ -57,7 +57,7 @@ class CountEvidence(Evidence):
     """What one attack, fixed beforehand, did to members and non-members."""
 
     counts: Counts
-    ledger: Ledger
+    ledger: LevelBudget
     event: str = "flagged"
     sides: tuple[str, str] = ("members", "non-members")
     # Whether the event is that nobody was flagged, and so speaks of the non-members first.
@@ -257,12 +257,12 @@ def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> 
     return CountEvidence(counts, _ledger(f"the event {event}", level), event)
 
 
-def _ledger(what: str, level: float) -> Ledger:
+def _ledger(what: str, level: float) -> LevelBudget:
     entries = (
         Entry(what, 1, level * (1 - CORNER)),
         Entry("limits on FPR and TPR, for the curve", 1, level * CORNER),
     )
-    return Ledger(level, entries, (CLAIMS_ARE_FREE,))
+    return LevelBudget(level, entries, (CLAIMS_ARE_FREE,))
 
 
 def _counts_beyond(scores: Scores, threshold: float, higher: bool) -> Counts:
@@ -282,7 +282,7 @@ class Belief(Evidence):
 
     counts: Counts
     prior: Prior
-    ledger: Ledger
+    ledger: LevelBudget
     design = Design.MANY_RUNS
     method = Credible.name
     can_refute = False
@@ -317,4 +317,4 @@ def credible_evidence(scores: Scores, level: float, method: Credible) -> Belief:
         )
     entry = Entry("posterior probability left out, which bounds no error rate", 1, level)
     counts = _counts_beyond(scores, method.threshold, higher)
-    return Belief(counts, method.prior, Ledger(level, (entry,)))
+    return Belief(counts, method.prior, LevelBudget(level, (entry,)))

@@ -28,7 +28,7 @@ from tellapart.audit.evidence.base import (
     shown_corners,
 )
 from tellapart.audit.evidence.thresholds import End
-from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 
@@ -73,7 +73,7 @@ class CutEvidence(CurveEvidence):
     """What counts at several cuts show; every cut has its own share of the level."""
 
     cuts: tuple[EventCounts, ...]
-    ledger: Ledger
+    ledger: LevelBudget
     calls: int | None = None
     about: str = ""
     method = "thresholds fixed on held-out calls"
@@ -189,11 +189,11 @@ class CutEvidence(CurveEvidence):
         return replace(self, cuts=cuts, ledger=self.ledger.at_level(level))
 
 
-def cut_ledger(level: float, ranks: int) -> tuple[Ledger, float, float]:
+def cut_ledger(level: float, ranks: int) -> tuple[LevelBudget, float, float]:
     """The level shared out: to the event itself, and to each of so many cuts beside it."""
     own = level / 2 if ranks else level
     each = (level - own) / ranks if ranks else 0.0
     entries = [Entry("the event found on held-out calls", 1, own)]
     if ranks:
         entries.append(Entry("thresholds of its score at ranks of held-out calls", ranks, each))
-    return Ledger(level, tuple(entries), (CLAIMS_ARE_FREE,)), own, each
+    return LevelBudget(level, tuple(entries), (CLAIMS_ARE_FREE,)), own, each

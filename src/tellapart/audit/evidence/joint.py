@@ -11,7 +11,7 @@ import numpy as np
 from tellapart import _checks
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, strongest
-from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import Unsupported
@@ -23,7 +23,7 @@ class JointEvidence(Evidence):
     """What several audits show together, at the sum of their levels."""
 
     parts: Mapping[str, Evidence]
-    ledger: Ledger
+    ledger: LevelBudget
     design: Design
     method: str
     can_refute: bool = True
@@ -136,7 +136,7 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
     names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
     return JointEvidence(
         dict(parts),
-        Ledger(level, entries, tuple(free)),
+        LevelBudget(level, entries, tuple(free)),
         designs.pop(),
         f"{len(parts)} audits together: {names}",
         proofs.pop(),

@@ -23,7 +23,7 @@ from tellapart.audit.evidence.base import (
     shown_corners,
 )
 from tellapart.audit.evidence.thresholds import TIES, End, Look, columns
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -37,7 +37,7 @@ class RankEvidence(Evidence):
     """What thresholds at pre-set ranks show; every look has its own share of the level."""
 
     looks: tuple[Look, ...]
-    ledger: Ledger
+    ledger: LevelBudget
     method: str
     design: Design = Design.MANY_RUNS
     calls: int | None = None

@@ -25,7 +25,7 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.counts.clopper_pearson import least_levels
 from tellapart.audit.evidence.base import CurveEvidence, Design, Finding, Power, shown_corners
-from tellapart.audit.ledger import CLAIMS_ARE_FREE, Entry, Ledger
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import Unsupported
@@ -51,7 +51,7 @@ class ReconstructionEvidence(CurveEvidence):
 
     successes: int
     trials: int
-    ledger: Ledger
+    ledger: LevelBudget
     baseline: float | None = None
     control: tuple[int, int] | None = None
     independent: bool = True
@@ -233,7 +233,7 @@ def reconstruction(
             Entry("the success of the blind control", 1, half),
         )
     blind = None if baseline is None else _checks.inside_unit(baseline=baseline)
-    ledger = Ledger(level, entries, (CLAIMS_ARE_FREE,))
+    ledger = LevelBudget(level, entries, (CLAIMS_ARE_FREE,))
     return ReconstructionEvidence(right, n, ledger, blind, control, bool(independent))
 
 

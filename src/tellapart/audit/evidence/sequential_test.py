@@ -15,7 +15,7 @@ from tellapart._numeric.text import short
 from tellapart.audit.bounds import Basis, LowerBound
 from tellapart.audit.evidence.base import Design, Evidence, Finding, Power
 from tellapart.audit.evidence.e_process import FRACTIONS, PairCounts, Wager
-from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import everything
@@ -35,7 +35,7 @@ class WagerEvidence(Evidence):
     calls: int = field()  # on each input, those on which events were sought included
     event: str
     batches: tuple[PairBatch, ...]  # all that were allowed for, whether or not they were needed
-    ledger: Ledger
+    ledger: LevelBudget
     about: str = ""
     method = "sequential test (e-process)"
     design = Design.CALLS
@@ -47,7 +47,7 @@ class WagerEvidence(Evidence):
         """Evidence at the confidence of the wager."""
         level = 1 - wager.confidence
         entries = (Entry("one e-process, valid at any stopping time", 1, level),)
-        ledger = Ledger(level, entries, (_CHOICES_ARE_FREE,))
+        ledger = LevelBudget(level, entries, (_CHOICES_ARE_FREE,))
         return cls(wager, calls, event, batches, ledger, about)
 
     def epsilon_lower(self, delta: float = 0.0) -> LowerBound:

@@ -22,7 +22,7 @@ from tellapart.audit.evidence.e_process import Pairs, Wager
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing.calling.caller import Caller, detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
@@ -268,7 +268,7 @@ def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
     return _CHANGES if caller.changes else ""
 
 
-def _in_words_of_calls(ledger: Ledger, words: tuple[str, ...], aside: int) -> Ledger:
+def _in_words_of_calls(ledger: LevelBudget, words: tuple[str, ...], aside: int) -> LevelBudget:
     """The first tests in other words, and why choosing them needs no correction."""
     named, rest = ledger.entries[: len(words)], ledger.entries[len(words) :]
     entries = tuple(replace(entry, what=what) for entry, what in zip(named, words, strict=True))

@@ -10,7 +10,7 @@ from tellapart import _checks
 from tellapart._numeric.text import short
 from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
-from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.audit.trainings.conformance import Check, StatedTraining, corrected
 from tellapart.audit.trainings.step_bets import StepBets
 from tellapart.audit.verdict import NOT_REFUTED
@@ -44,12 +44,14 @@ class WatchVerdict(Displayed):
     remarks: tuple[str, ...] = ()
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> LevelBudget:
         """The multiple-testing budget: what bets and tests of conformance may each err by."""
         many = sum(not check.fact for check in self.checks)
         level = 1 - self.confidence
         bets = Entry(BETS, 1, level - self.conformance)
-        return Ledger(level, (bets, Entry("tests of conformance", many, self.conformance / many)))
+        return LevelBudget(
+            level, (bets, Entry("tests of conformance", many, self.conformance / many))
+        )
 
     @property
     def steps(self) -> int:

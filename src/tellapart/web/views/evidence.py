@@ -12,7 +12,7 @@ from tellapart._numeric.text import short
 from tellapart.audit import Verdict
 from tellapart.audit.attack_metrics import Metrics, attacked
 from tellapart.audit.bounds import percent
-from tellapart.audit.ledger import Ledger
+from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
@@ -97,7 +97,7 @@ def numbers(summary: AuditSummary) -> tuple[Table, ...]:
     return (Table("What any true guarantee must at least have", ("guarantee", "at least"), rows),)
 
 
-def spent(ledger: Ledger | None) -> tuple[Table | Words, ...]:
+def spent(ledger: LevelBudget | None) -> tuple[Table | Words, ...]:
     """The multiple-testing budget."""
     if ledger is None:
         return ()

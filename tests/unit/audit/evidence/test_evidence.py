@@ -21,7 +21,7 @@ from tellapart.audit.counts.rank_test import (
     p_values,
 )
 from tellapart.audit.evidence.thresholds import End, best_rank
-from tellapart.audit.ledger import Entry, Ledger
+from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -77,11 +77,11 @@ def test_masses_are_those_of_the_law():
 def test_a_ledger_spends_no_more_than_its_level():
     entry = Entry("ranks", 4, 0.01)
     assert entry.spent == 0.04
-    ledger = Ledger(0.05, (entry,))
+    ledger = LevelBudget(0.05, (entry,))
     assert str(ledger) == "ranks: 4 × 0.01\ntogether: 0.05"
     for level in (0.03, 1.0):
         with pytest.raises(ta.InvalidArgument, match="entries must spend at most"):
-            Ledger(level, (entry,))
+            LevelBudget(level, (entry,))
 
 
 def test_a_bound_for_gaussian_claims_says_so():

@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class SummedEntries:
-    """Entries of a ledger that are too many to be listed, summed up."""
+    """Entries of a budget that are too many to be listed, summed up."""
 
     kinds: int
     looks: int
@@ -39,10 +39,10 @@ class SummedEntries:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class LevelBudget:
     """How an audit's level α, its chance of any false refutation, was divided among its tests.
 
-    >>> print(Ledger(0.05, (Entry("ranks", 12, 0.05 / 12),)))
+    >>> print(LevelBudget(0.05, (Entry("ranks", 12, 0.05 / 12),)))
     ranks: 12 × 0.00417
     together: 0.05
     """
@@ -56,7 +56,7 @@ class Ledger:
         if not 0 < spent <= self.level * (1 + 1e-12) or self.level >= 1:
             _checks.refuse("entries", f"spend at most the level {short(self.level)} < 1", spent)
 
-    def at_level(self, level: float) -> Ledger:
+    def at_level(self, level: float) -> LevelBudget:
         """The same tests with the same shares of another level."""
         factor = level / self.level
         entries = tuple(replace(entry, level=entry.level * factor) for entry in self.entries)
@@ -71,7 +71,8 @@ class Ledger:
     def sharing(self) -> str:
         """How the tests share the level, in words.
 
-        >>> print(Ledger(0.05, (Entry("ranks", 20, 0.00125), Entry("chosen", 1, 0.025))).sharing)
+        >>> tests = Entry("ranks", 20, 0.00125), Entry("chosen", 1, 0.025)
+        >>> print(LevelBudget(0.05, tests).sharing)
         21 tests share it in unequal parts (Bonferroni): 20 × 0.00125 and 1 × 0.025
         """
         if self.tests == 1:

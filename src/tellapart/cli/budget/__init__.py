@@ -1,0 +1,1 @@
+"""`tellapart budget`: `commands` are its own commands, `ledger_text` what they say."""
