@@ -34,11 +34,12 @@ from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.last_iterate import LastIterate
-from tellapart.mechanisms.matrix_factorisation import (
+from tellapart.mechanisms.matrix_factorisation.correlated_noise import (
     balls_in_bins,
     cyclic_poisson,
     matrix_mechanism,
 )
+from tellapart.mechanisms.matrix_factorisation.strategies import Strategy
 from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.other_accountants import (
@@ -48,7 +49,6 @@ from tellapart.mechanisms.other_accountants import (
     renyi_divergence,
 )
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.strategies import Strategy
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours, Order
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.mechanisms.strategies import Strategy, strategy_of
+from tellapart.mechanisms.matrix_factorisation.strategies import Strategy, strategy_of
 
 FEW = settings(max_examples=40, deadline=None)
 ORDERS = [ta.Order.PRESENT, ta.Order.ABSENT]
