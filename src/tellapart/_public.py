@@ -48,12 +48,16 @@ from tellapart.mechanisms.other_accountants import (
     renyi,
     renyi_divergence,
 )
+from tellapart.mechanisms.query_engines.partition_selection import PartitionSelection
+from tellapart.mechanisms.query_engines.sparse_vector import AboveThreshold
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
     "MECHANISMS",
+    "AboveThreshold",
     "BadScores",
     "Bound",
     "CustomMechanism",
@@ -71,6 +75,7 @@ __all__ = [
     "Neighbours",
     "NotCertified",
     "Order",
+    "PartitionSelection",
     "PermuteAndFlip",
     "PlanarLaplace",
     "PrivacyRegion",
@@ -81,6 +86,7 @@ __all__ = [
     "Staircase",
     "Strategy",
     "TellapartError",
+    "ThresholdedHistogram",
     "TradeoffCurve",
     "TrainingStopped",
     "TruncatedLaplace",
