@@ -1,13 +1,14 @@
 """The public names of tellapart, each imported from the room that it lives in."""
 
 from tellapart.accountants.events import from_dp_event
+from tellapart.accountants.opendp import from_opendp
 from tellapart.curve.algebra import dominates, gap, worst_case
 from tellapart.curve.atomic import attack, from_pmfs
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.best_of import geometric, negative_binomial, poisson
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import from_profile, guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
     BadScores,
@@ -106,7 +107,9 @@ __all__ = [
     "from_dp_accounting",
     "from_dp_event",
     "from_json",
+    "from_opendp",
     "from_pmfs",
+    "from_profile",
     "gap",
     "geometric",
     "guarantee",

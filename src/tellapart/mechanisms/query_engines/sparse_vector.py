@@ -38,7 +38,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import LaplaceCurve
-from tellapart.curve.guarantees import everything, from_profile, nothing
+from tellapart.curve.guarantees import everything, nothing, profile_lines
 from tellapart.mechanisms.base import ADD_REMOVE, EpsilonAtDelta
 from tellapart.neighbours import Neighbours
 
@@ -132,7 +132,7 @@ class AboveThreshold(EpsilonAtDelta):
                 if game is not None:
                     room = _ROOM * (1 + self.answers)
                     deltas = np.minimum(deltas, _mixed(threshold, epsilons, *game) + room)
-        return from_profile(epsilons, np.where(epsilons >= whole, 0.0, np.clip(deltas, 0.0, 1.0)))
+        return profile_lines(epsilons, np.where(epsilons >= whole, 0.0, np.clip(deltas, 0.0, 1.0)))
 
 
 def _shifted(threshold: float, epsilons: Array) -> Array:
