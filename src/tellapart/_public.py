@@ -32,6 +32,7 @@ from tellapart.mechanisms.choice import (
     UnaryEncoding,
 )
 from tellapart.mechanisms.combine import compose
+from tellapart.mechanisms.currencies import convert
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.last_iterate import LastIterate
@@ -99,6 +100,7 @@ __all__ = [
     "central_limit",
     "compose",
     "concentrated",
+    "convert",
     "cyclic_poisson",
     "dominates",
     "dp_sgd",
