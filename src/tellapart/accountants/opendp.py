@@ -23,6 +23,7 @@ from tellapart.mechanisms.base import ADD_REMOVE, Mechanism
 from tellapart.mechanisms.combine import compose
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.neighbours import Neighbours
 
 # Constructors that change the measure of a measurement, or what is made of its output, not more.
@@ -44,11 +45,12 @@ _ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0)
 def from_opendp(measurement: Any, d_in: float, *, neighbours: Neighbours = ADD_REMOVE) -> Mechanism:
     """The mechanism behind an OpenDP measurement: what its output tells about data so far apart.
 
-    Laplace, geometric and Gaussian noise on a whole number is known exactly, and Laplace noise on a
-    float from its lattice, also after a transformation, before post-processing and in
-    ``make_composition``. Of all else only the measurement's own map is taken, as a promise: pure
-    DP, approximate DP, zCDP, Rényi DP, or a privacy profile (`Bound.LOWER`). ``d_in`` is the
-    distance of neighbours in its input metric, and ``neighbours`` the relation that has it.
+    Laplace, geometric and Gaussian noise on a whole number is known exactly, also on whole counts
+    with a threshold, and Laplace noise on a float from its lattice; after a transformation, before
+    post-processing and in ``make_composition``, too. Of all else only the measurement's own map is
+    taken, as a promise that is as good as that map: pure DP, approximate DP, zCDP, Rényi DP, or a
+    privacy profile (`Bound.LOWER`). ``d_in`` is the distance of neighbours in its input metric, and
+    ``neighbours`` the relation that has it.
 
     >>> import opendp.prelude as dp
     >>> import tellapart as ta
@@ -82,6 +84,8 @@ def _known(measurement: Any, d_in: Any, neighbours: Neighbours) -> Mechanism | N
         return compose(parts) if parts else None
     if name in ("make_laplace", "make_geometric", "make_gaussian"):
         return _noise(name, given, measurement, d_in, neighbours)
+    if name in ("make_laplace_threshold", "make_gaussian_threshold"):
+        return _thresholded(name, given, d_in, neighbours)
     return None
 
 
@@ -107,6 +111,22 @@ def _noise(
     step = math.ldexp(1.0, int(lattice)) / scale if lattice is not None else 0.0
     shift = (_mapped(measurement, d_in) + step * step / 4) * (1 + 1e-12)
     return CustomMechanism(LaplaceCurve(shift, Bound.LOWER), neighbours=neighbours)
+
+
+def _thresholded(
+    name: str, given: Mapping[str, Any], d_in: Any, neighbours: Neighbours
+) -> Mechanism | None:
+    """Whole counts shown from a threshold on: key by key, as some may be new and others vanish."""
+    gaussian = name == "make_gaussian_threshold"
+    norm, kind = ("L02Inf", DiscreteGaussian) if gaussian else ("L01Inf", DiscreteLaplace)
+    metrics = {f"{norm}Distance(AbsoluteDistance({whole}))" for whole in _WHOLE}
+    if given.get("k") or str(given.get("input_metric")) not in metrics:
+        return None
+    keys, _, each = d_in
+    counts = ThresholdedHistogram(kind(float(given["scale"]), int(each)), given["threshold"])
+    if keys == 1 and neighbours is Neighbours.ADD_REMOVE:
+        return counts
+    return CustomMechanism(counts.curve().stated(neighbours)).repeated(int(keys))
 
 
 def _promised(measurement: Any, d_in: Any, neighbours: Neighbours) -> Mechanism:

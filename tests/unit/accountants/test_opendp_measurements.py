@@ -60,6 +60,21 @@ def test_laplace_noise_on_floats_is_that_of_its_lattice(k):
     assert curve.delta(0.0) < ta.guarantee(epsilon=measurement.map(1.0)).delta(0.0)
 
 
+def test_whole_counts_with_a_threshold_are_shown_at_the_threshold_too():
+    """OpenDP's own map leaves that out: docs/findings.md."""
+    names = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T=int))
+    distance = dp.l01inf_distance(dp.absolute_distance(T=int))
+    counts = dp.m.make_laplace_threshold(names, distance, scale=1.0, threshold=2)
+    one = ta.from_opendp(counts, (1, 1, 1))
+    assert one == ta.ThresholdedHistogram(ta.DiscreteLaplace(1.0), threshold=2)
+    assert one.curve().delta(50.0) == pytest.approx(1 / (1 + math.e))
+    assert counts.map((1, 1, 1))[1] < 0.1
+    both = ta.from_opendp(counts, (2, 2, 1), neighbours=ta.Neighbours.REPLACE)
+    assert both.neighbours is ta.Neighbours.REPLACE
+    two_new = 1 - (math.e / (1 + math.e)) ** 2
+    assert both.curve().delta(50.0) >= two_new * (1 - 1e-9)
+
+
 def test_any_other_measurement_is_taken_at_its_word():
     gaussian = dp.m.make_gaussian(*FLOAT, scale=2.0)
     curve = ta.from_opendp(gaussian, d_in=1.0).curve()
