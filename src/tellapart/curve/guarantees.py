@@ -14,6 +14,7 @@ from scipy.special import expit, log_expit
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import hull, solve
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.certified.discretise import from_two_profiles
@@ -253,9 +254,10 @@ def _of_the_other_order(epsilons: Array, deltas: Array) -> Array:
     """δ at −ε of the other order: FNR ≥ 1 − δ − e^ε·FPR, solved for FPR, rounded up."""
     least = -np.expm1(epsilons)
     if np.any(deltas < least * (1 - 1e-9)):
-        worst = float(epsilons[np.argmax(least - deltas)])
-        rule = f"be at least 1 − e^ε for ε < 0, as they are for any two worlds (at ε = {worst:g})"
-        _checks.refuse("deltas", rule, float(deltas[np.argmax(least - deltas)]))
+        worst = int(np.argmax(least - deltas))
+        at = short(float(epsilons[worst]))
+        rule = f"be at least 1 − e^ε for ε < 0, as for any two worlds (at ε = {at})"
+        _checks.refuse("deltas", rule, float(deltas[worst]))
     with np.errstate(over="ignore"):
         grown = (np.maximum(deltas - least, 0.0) + 1e-15) * np.exp(-epsilons)
     return np.minimum(grown, 1.0)

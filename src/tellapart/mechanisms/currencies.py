@@ -1,7 +1,7 @@
 """Conversion between privacy definitions: pure DP, (ε, δ)-DP, zCDP, Rényi DP, Gaussian DP, f-DP.
 
-All of them are read off a trade-off function, or off the moments of what made it, and rounded to
-the safe side. A definition keeps only part of what the function says: what it alone would allow an
+All of them are read off a trade-off function, or off the moments of what made it, and rounded
+conservatively. A definition keeps only part of what the function says: what it alone would allow an
 attacker stands beside each.
 """
 
