@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from tellapart.neighbours import Neighbours
 
 # Beyond so many people before a key is certain, the curve is that of the promise itself.
 _MOST_PEOPLE = 20_000
+
+
+def refuse_other_neighbours(neighbours: Neighbours) -> None:
+    """Where keys are shown, the pair of worlds is that of a person who comes or goes."""
+    if neighbours is not Neighbours.ADD_REMOVE:
+        rule = "be Neighbours.ADD_REMOVE where keys are shown: a person may be alone with one"
+        _checks.refuse("neighbours", rule, neighbours)
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,9 +42,10 @@ class PartitionSelection(Mechanism):
 
     epsilon: float
     delta: float
-    neighbours: Neighbours = field(default=Neighbours.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_other_neighbours(self.neighbours)
         self._set(
             epsilon=_checks.finite_at_least_zero(epsilon=self.epsilon),
             delta=_checks.inside_unit(delta=self.delta),
@@ -71,6 +79,6 @@ class PartitionSelection(Mechanism):
             rests.append(rest)
         pi, left = np.array(chances), np.array(rests)
         # "Shown" means the larger number of people; and the tests that never and always say so.
-        flagged = (np.concatenate([[0.0], rates, [1.0]]) for rates in (pi[:-1], pi[1:]))
-        passed = (np.concatenate([[1.0], rates, [0.0]]) for rates in (left[1:], left[:-1]))
-        return from_corners(*flagged, *passed, bound=Bound.EXACT)
+        fpr, tpr = (np.concatenate([[0.0], rates, [1.0]]) for rates in (pi[:-1], pi[1:]))
+        fnr, tnr = (np.concatenate([[1.0], rates, [0.0]]) for rates in (left[1:], left[:-1]))
+        return from_corners(fpr, tpr, fnr, tnr, Bound.EXACT)

@@ -7,7 +7,7 @@ noisy count passes the threshold (Korolova et al. 2009; stability-based histogra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from tellapart.curve.guarantees import nothing
 from tellapart.mechanisms.base import EpsilonAtDelta
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.noise import AdditiveNoise, Gaussian, Laplace
-from tellapart.neighbours import Neighbours
+from tellapart.mechanisms.query_engines.partition_selection import refuse_other_neighbours
 
 _NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)
 # Up to so many keys each number of new ones is looked at by itself, beyond them in groups.
@@ -47,15 +47,14 @@ class ThresholdedHistogram(EpsilonAtDelta):
     noise: AdditiveNoise
     threshold: float
     keys: int = 1
-    neighbours: Neighbours = field(default=Neighbours.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_other_neighbours(self.neighbours)
         if not isinstance(self.noise, _NOISES):
             names = ", ".join(kind.__name__ for kind in _NOISES)
             _checks.refuse("noise", f"be one of {names}", self.noise)
-        if self.noise.neighbours is not Neighbours.ADD_REMOVE:
-            rule = "have neighbours that add or remove a person, who may be alone with a key"
-            _checks.refuse("noise", rule, self.noise)
+        refuse_other_neighbours(self.noise.neighbours)
         self._set(
             threshold=_checks.finite(threshold=self.threshold),
             keys=_checks.whole(1, 10**6, keys=self.keys),
