@@ -147,8 +147,8 @@ MORE_LEAKY: dict[type, Callable[[float], Any]] = {
         batch_size=10,
         data_size=10,
     ),
-    # Between whole ε it may leak less for a larger one: the corner that no n reaches moves.
-    ta.PartitionSelection: lambda e: ta.PartitionSelection(1 + int(e), 0.01),
+    # Of two ε that are close the larger may leak less: the corner that no n reaches moves.
+    ta.PartitionSelection: lambda e: ta.PartitionSelection(1 + 2 * int(e), 0.01),
     ta.PermuteAndFlip: ta.PermuteAndFlip,
     ta.PlanarLaplace: ta.PlanarLaplace,
     ta.Promise: lambda e: ta.Promise(e, 0.01),

@@ -280,7 +280,7 @@ PARAMETERS: dict[str, Parameter] = {
             is_noise=True,
         ),
         Parameter("answers", "positive answers before it ends", 1, 100, _WHOLE, start=1),
-        Parameter("threshold", "threshold of counts", 1, 1_000, private_side=_LARGER, start=25),
+        Parameter("threshold", "threshold of counts", 1, 1_000, private_side=_LARGER),
         Parameter("keys", "keys of one person", 1, 100, _WHOLE, start=1),
         Parameter("sampled", "subsampling rate", 1e-6, 1),
         Parameter("repeated", "number of compositions", 1, 100_000, _WHOLE),
@@ -420,6 +420,7 @@ class Kind:
 
     ``start`` are the numbers that a page shows it with first. ``choosable`` are the parameters that
     a page offers to choose, the usual first; without any it is the first that the first way needs.
+    ``never_chosen`` are those with which its risks do not change in one direction.
     """
 
     name: str
@@ -428,6 +429,7 @@ class Kind:
     choosable: tuple[str, ...] = ()
     title: str = ""
     composition: bool = False  # of many steps, for which there is no formula
+    never_chosen: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -450,16 +452,18 @@ class Kind:
 
     def families(self) -> dict[str, str]:
         """Each parameter that can be chosen, and the text that leaves it alone open."""
-        return {key: self._leaving_open(key) for key in self.choosable or self.ways[0].needs[:1]}
+        keys = self.choosable or self.ways[0].needs[:1]
+        return {key: self._leaving_open(key) for key in keys if key not in self.never_chosen}
 
     def _leaving_open(self, parameter: str) -> str:
         way = next(way for way in self.ways if parameter in way.needs)
-        numbers = {
-            key: start
+        own, needed = terms(self.first_text)[0].values, set(way.needs)
+        starts = {
+            key: own.get(key) if key in needed and known.start is None else known.start
             for key in (*way.needs, *way.takes)
-            if key in PARAMETERS and key != parameter
-            if (start := PARAMETERS[key].start) is not None
+            if key != parameter and (known := PARAMETERS.get(key))
         }
+        numbers = {key: start for key, start in starts.items() if start is not None}
         return str(Term(self.name, numbers))
 
 
@@ -590,12 +594,16 @@ KINDS: dict[str, Kind] = {
                 Way(_laplace_histogram, ("scale", "threshold"), _COUNTED),
             ),
             "sigma=5,threshold=25",
-            ("sigma", "scale", "threshold"),
+            ("threshold",),
+            # More noise hides counts, and carries more new keys beyond the threshold.
+            never_chosen=("sigma", "scale"),
         ),
         Kind(
             "partition-selection",
             (Way(PartitionSelection, ("epsilon", "delta")),),
             "epsilon=1,delta=1e-5",
+            # The corner of (ε, δ) that no whole number of people reaches moves with both.
+            never_chosen=("epsilon", "delta"),
         ),
         Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
         Kind(
@@ -813,7 +821,11 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         rule = "be one mechanism where a parameter is left open, not several joined by +"
         _checks.refuse("mechanism", rule, text)
     name, values, often = _apart(text, given)
-    ways = _left_open(name, values)
+    every = _left_open(name, values)
+    ways = {key: way for key, way in every.items() if key not in KINDS[name].never_chosen}
+    if every and not ways:
+        rule = f"leave open what its risks change with in one direction, not {' or '.join(every)}"
+        _checks.refuse("mechanism", rule, text)
     if parameter is not None:
         if parameter not in ways:
             rule = f"be one that {text!r} leaves open ({', '.join(ways) or 'none'})"

@@ -257,13 +257,22 @@ def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
         assert limit.excess(curve) <= 1e-12
 
 
-def test_partition_selection_leaks_less_at_some_larger_epsilon_and_no_epsilon_is_chosen():
+def test_partition_selection_leaks_less_at_some_larger_epsilon_so_none_is_chosen():
     """The corner of (ε, δ) that no whole number of people reaches moves with ε."""
     low, high = (ta.PartitionSelection(e, 1e-5).advantage() for e in (0.4, 0.405))
     assert low > high
-    with pytest.raises(ta.NotCertified, match="do not change in one direction"):
-        family = named_family("partition-selection:delta=1e-5")
-        choose.largest(family.make, [choose.at_most(0.1, risk.advantage)])
+    with pytest.raises(ta.InvalidArgument, match="its risks change with in one direction"):
+        named_family("partition-selection:delta=1e-5")
+
+
+def test_more_noise_carries_more_new_keys_so_a_threshold_is_chosen_instead():
+    little, much = (
+        ta.ThresholdedHistogram(ta.Gaussian(sigma), 25).curve().delta(1.0) for sigma in (5, 50)
+    )
+    assert little < much
+    with pytest.raises(ta.InvalidArgument, match="its risks change with in one direction"):
+        named_family("thresholded-histogram:threshold=25")
+    assert named_family("thresholded-histogram:sigma=5").parameter == "threshold"
 
 
 @pytest.mark.parametrize(
