@@ -1,6 +1,7 @@
 """The public names of tellapart, each imported from the room that it lives in."""
 
 from tellapart.accountants.events import from_dp_event
+from tellapart.accountants.opendp import from_opendp
 from tellapart.budget.filters import Budget, RenyiBudget
 from tellapart.budget.individual import IndividualBudget
 from tellapart.budget.ledger import BudgetLedger
@@ -11,7 +12,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.composition.best_of import geometric, negative_binomial, poisson
 from tellapart.curve.densities import from_densities
 from tellapart.curve.exchange import from_dp_accounting, from_json, to_dp_accounting, to_json
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import from_profile, guarantee
 from tellapart.curve.region import PrivacyRegion
 from tellapart.errors import (
     BadLedger,
@@ -37,14 +38,16 @@ from tellapart.mechanisms.choice import (
     UnaryEncoding,
 )
 from tellapart.mechanisms.combine import compose
+from tellapart.mechanisms.currencies import convert
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.last_iterate import LastIterate
-from tellapart.mechanisms.matrix_factorisation import (
+from tellapart.mechanisms.matrix_factorisation.correlated_noise import (
     balls_in_bins,
     cyclic_poisson,
     matrix_mechanism,
 )
+from tellapart.mechanisms.matrix_factorisation.strategies import Strategy
 from tellapart.mechanisms.neyman_pearson import plausibly_deniable
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
 from tellapart.mechanisms.other_accountants import (
@@ -53,13 +56,16 @@ from tellapart.mechanisms.other_accountants import (
     renyi,
     renyi_divergence,
 )
+from tellapart.mechanisms.query_engines.partition_selection import PartitionSelection
+from tellapart.mechanisms.query_engines.sparse_vector import AboveThreshold
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
-from tellapart.mechanisms.strategies import Strategy
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours, Order
 
 __all__ = [
     "MECHANISMS",
+    "AboveThreshold",
     "BadLedger",
     "BadScores",
     "Bound",
@@ -82,6 +88,7 @@ __all__ = [
     "Neighbours",
     "NotCertified",
     "Order",
+    "PartitionSelection",
     "PermuteAndFlip",
     "Plan",
     "PlanarLaplace",
@@ -94,6 +101,7 @@ __all__ = [
     "Staircase",
     "Strategy",
     "TellapartError",
+    "ThresholdedHistogram",
     "TradeoffCurve",
     "TrainingStopped",
     "TruncatedLaplace",
@@ -105,6 +113,7 @@ __all__ = [
     "central_limit",
     "compose",
     "concentrated",
+    "convert",
     "cyclic_poisson",
     "dominates",
     "dp_sgd",
@@ -113,7 +122,9 @@ __all__ = [
     "from_dp_accounting",
     "from_dp_event",
     "from_json",
+    "from_opendp",
     "from_pmfs",
+    "from_profile",
     "gap",
     "geometric",
     "guarantee",

@@ -69,7 +69,30 @@ def last_iterates(draw: Any) -> ta.LastIterate:
     )
 
 
+@st.composite
+def thresholded(draw: Any) -> ta.ThresholdedHistogram:
+    """Noise of every kind that counts take, with thresholds near and far."""
+    size = draw(st.integers(1, 3))
+    scale = draw(st.floats(0.2, 20))
+    kind = draw(st.sampled_from([ta.DiscreteLaplace, ta.DiscreteLaplace, ta.Laplace, ta.Gaussian]))
+    noise = kind(scale, size)
+    away = draw(st.floats(-2, 20)) * noise.deviation()
+    most = 3 if isinstance(noise, ta.DiscreteLaplace) else 1  # smooth curves take longer
+    return ta.ThresholdedHistogram(noise, size + away, draw(st.integers(1, most)))
+
+
 MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
+    ta.AboveThreshold: st.one_of(
+        st.builds(
+            ta.AboveThreshold,
+            st.floats(0.05, 50),
+            st.floats(0.1, 100),
+            sizes,
+            st.sampled_from([1, 1, 2, 3, 200]),
+            st.booleans(),
+        ),
+        st.builds(ta.AboveThreshold.with_epsilon, positive_epsilons, sizes),
+    ),
     ta.CustomMechanism: pmf_pairs().map(lambda pair: ta.CustomMechanism.from_pmfs(*pair)),
     ta.DiscreteGaussian: st.builds(
         ta.DiscreteGaussian,
@@ -90,6 +113,7 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
         ta.Laplace, st.one_of(st.floats(0.01, 50), st.just(1e8)), sizes, neighbours=neighbours
     ),
     ta.LastIterate: last_iterates(),
+    ta.PartitionSelection: st.builds(ta.PartitionSelection, epsilons, st.floats(1e-4, 0.9)),
     ta.PermuteAndFlip: selections(ta.PermuteAndFlip),
     ta.PlanarLaplace: st.builds(ta.PlanarLaplace, epsilons, st.floats(0, 5)),
     ta.Promise: st.builds(ta.Promise, epsilons, st.one_of(st.just(0.0), deltas)),
@@ -98,6 +122,7 @@ MECHANISM_FAMILIES: dict[type, st.SearchStrategy[Any]] = {
         lambda noise: selections(ta.ReportNoisyMax, noise=noise)
     ),
     ta.Staircase: st.builds(ta.Staircase, epsilons, sizes, st.one_of(st.none(), st.floats(0, 1))),
+    ta.ThresholdedHistogram: thresholded(),
     ta.TruncatedLaplace: st.one_of(
         st.builds(ta.TruncatedLaplace, st.floats(0.1, 10), st.floats(0.1, 30), sizes),
         st.builds(ta.TruncatedLaplace.with_epsilon, positive_epsilons, st.floats(1e-9, 0.5), sizes),

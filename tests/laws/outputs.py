@@ -8,6 +8,7 @@ sets follow the likelihood ratio closely, so the best of them nearly reaches it,
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -247,7 +248,87 @@ def last_iterate(mechanism: Any) -> list[Pair]:
     return [_shifted(lambda x: _normal_below(x / unit), moved, unit)]
 
 
+def above_threshold(mechanism: Any) -> list[Pair]:
+    """Which of a few questions are answered "above", whose answers move as far as they may.
+
+    By quadrature over the noise of the threshold, cut where any density has a kink.
+    """
+    scale, other, size = mechanism.threshold_scale, mechanism.query_scale, mechanism.sensitivity
+    pairs = []
+    for start in (np.array([0.0, 0.0, 0.0]), np.array([2.0, -1.0, 0.5]) * scale):
+        moved = start + size * (np.ones(3) if mechanism.monotone else np.array([1, -1, 1]))
+        reach = max(scale, other) * 45 + 4 * size
+        kinks = np.concatenate([[-reach, 0.0, reach], start, moved, 3 * start, 3 * moved])
+        fine = np.concatenate([np.outer(kinks, np.ones(9)) + min(scale, other) * np.arange(-4, 5)])
+        edges = np.unique(np.concatenate([kinks, fine.ravel(), np.linspace(-reach, reach, 200)]))
+        edges = edges[np.abs(edges) <= reach]
+        nodes, weights = np.polynomial.legendre.leggauss(12)
+        half = np.diff(edges)[:, None] / 2
+        at = (edges[:-1, None] + half * (1 + nodes)).ravel()
+        mass = (half * weights).ravel() * np.exp(-np.abs(at) / scale) / (2 * scale)
+        laws = []
+        for answers in (start, moved):
+            chances = []
+            for said in itertools.product([False, True], repeat=3):
+                if sum(said) > mechanism.answers:
+                    continue
+                given, left = np.ones(at.size), mechanism.answers
+                for answer, above in zip(answers, said, strict=True):
+                    if left == 0:  # it has ended, and says no more
+                        given = given * (not above)
+                        continue
+                    below = _laplace_below((at - answer) / other)
+                    given = given * (1 - below if above else below)
+                    left -= above
+                chances.append(mass @ given)
+            laws.append(_normalised(chances))
+        pairs.append(tuple(laws))
+    return pairs
+
+
+def partition_selection(mechanism: Any) -> list[Pair]:
+    """Shown or not, with n people or one more, up to where it is certain."""
+    chances = [0.0]
+    while chances[-1] < 1 and len(chances) < 400:
+        chance, grown = chances[-1], math.exp(mechanism.epsilon)
+        rest = (1 - chance - mechanism.delta) / grown
+        chances.append(min(grown * chance + mechanism.delta, 1 - rest, 1.0))
+    laws = [np.array([1 - chance, chance]) for chance in chances]
+    return list(itertools.pairwise(laws))
+
+
+def thresholded_histogram(mechanism: Any) -> list[Pair]:
+    """New keys that are shown or not, beside one count that moves; those of one kind alone, too."""
+    noise = mechanism.noise
+    (moved,) = {ta.Gaussian: gaussian, ta.Laplace: laplace, ta.DiscreteLaplace: discrete_laplace}[
+        type(noise)
+    ](noise)
+    away = mechanism.threshold - noise.sensitivity
+    if isinstance(noise, ta.Gaussian):
+        shown = math.erfc(away / noise.sigma / math.sqrt(2)) / 2
+    elif isinstance(noise, ta.Laplace):
+        shown = float(1 - _laplace_below(np.array(away / noise.scale)))
+        shown = math.exp(-away / noise.scale) / 2 if away > 0 else shown
+    else:
+        k = math.ceil(away)
+        tail = math.exp(-max(k, 1 - k) / noise.scale) / (1 + math.exp(-1 / noise.scale))
+        shown = tail if k > 0 else 1 - tail
+    pairs = []
+    for new in range(mechanism.keys + 1):
+        hidden = (1 - shown) ** new
+        seen = -math.expm1(new * math.log1p(-shown)) if shown < 1 else float(new > 0)
+        absent, present = np.array([1.0, 0.0]), np.array([hidden, seen])
+        for _ in range(min(mechanism.keys - new, 2)):
+            absent, present = (
+                np.multiply.outer(law, one).ravel()
+                for law, one in ((absent, moved[0]), (present, moved[1]))
+            )
+        pairs.append((absent, present))
+    return pairs
+
+
 OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
+    ta.AboveThreshold: above_threshold,
     ta.CustomMechanism: custom,
     ta.DiscreteGaussian: discrete_gaussian,
     ta.DiscreteLaplace: discrete_laplace,
@@ -255,12 +336,14 @@ OUTPUTS: dict[type, Callable[[Any], list[Pair]]] = {
     ta.Gaussian: gaussian,
     ta.Laplace: laplace,
     ta.LastIterate: last_iterate,
+    ta.PartitionSelection: partition_selection,
     ta.PermuteAndFlip: selection(_permute_and_flip),
     ta.PlanarLaplace: planar_laplace,
     ta.Promise: promise,
     ta.RandomizedResponse: randomized_response,
     ta.ReportNoisyMax: selection(_noisy_max),
     ta.Staircase: staircase,
+    ta.ThresholdedHistogram: thresholded_histogram,
     ta.TruncatedLaplace: truncated_laplace,
     ta.UnaryEncoding: unary_encoding,
     ta.UniformNoise: uniform,

@@ -8,6 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.curve.composition.best_of import FixedNumber, Trials, best_of_curve
+from tellapart.curve.composition.selection_attack import two_block_attack
 
 LAWS = [
     ta.geometric(mean=10),
@@ -78,6 +79,10 @@ def test_no_order_of_outcomes_beats_the_bound(seed):
             worst["absent"] = np.maximum(worst["absent"], hockey_stick(absent, present))
     assert np.all(curve.delta(EPSILONS) >= worst["present"] - 1e-13)
     assert np.all(curve.mirrored().delta(EPSILONS) >= worst["absent"] - 1e-13)
+    # What the attack says is reached, some order reaches.
+    attack = two_block_attack(base, trials)
+    assert np.all(attack.delta(EPSILONS) <= worst["present"] + 1e-9)
+    assert np.all(attack.mirrored().delta(EPSILONS) <= worst["absent"] + 1e-9)
 
 
 @pytest.mark.parametrize("trials", LAWS, ids=repr)
@@ -89,6 +94,9 @@ def test_the_number_of_runs_is_a_law_with_its_mean_and_density(trials):
     a = np.array([0.0, 1e-6, 0.1, 0.5, 0.99])
     direct = np.sum(chances * count * (1 - a[:, None]) ** (count - 1), axis=1)
     np.testing.assert_allclose(np.exp(trials.log_density(a, 1 - a)), direct, rtol=1e-9)
+    mass = (1 - a) / 3
+    within = some_run_within(trials, a + mass) - some_run_within(trials, a)
+    np.testing.assert_allclose(trials.best_within(a, mass), within, rtol=1e-7, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.curve.composition.best_of import best_of_curve
+from tellapart.curve.composition.selection_attack import two_block_attack
 
 VALUES = {
     row["id"]: row
@@ -40,6 +41,22 @@ def test_the_guarantee_lies_above_attacks_and_close_to_the_formula(name, epsilon
         assert row["value"] - row["tolerance"]["abs"] <= epsilon <= row["value"] * 1.03
     else:
         assert abs(epsilon - row["value"]) <= row["tolerance"]["abs"]
+
+
+@pytest.mark.parametrize("name", [name for name in AT if name.endswith("attack")])
+def test_an_order_of_outputs_reaches_what_was_found(name):
+    row, (_, base, law, *_) = VALUES[name], name.split("-")
+    kind, _, mean = law.split()
+    attack = two_block_attack(BASES[base]._present_test(), LAWS[kind](float(mean)))
+    assert attack.bound is ta.Bound.UPPER
+    found = attack.symmetrised().epsilon(delta=1e-5)
+    assert found == pytest.approx(row["value"], abs=row["tolerance"]["abs"])
+
+
+def test_the_attack_on_the_advantage():
+    row = VALUES["tune-g4-attack-delta-0"]
+    attack = two_block_attack(BASES["g4"].curve(), ta.geometric(mean=10))
+    assert attack.delta(0.0) == pytest.approx(row["value"], abs=row["tolerance"]["abs"])
 
 
 def test_what_a_tuned_training_costs(epsilons):

@@ -17,16 +17,17 @@ from tellapart.audit.trainings import canaries
 
 NAMES = {
     "tellapart": """
-        BadLedger BadScores Bound Budget BudgetLedger BudgetSpent CustomMechanism DiscreteGaussian
-        DiscreteLaplace ExponentialMechanism Gaussian IndividualBudget InvalidArgument
-        Laplace LastIterate LimitReached MECHANISMS MaxNoise Mechanism
-        MixtureOfGaussians Neighbours NotCertified Order PermuteAndFlip Plan
-        PlanarLaplace PrivacyRegion Promise RandomizedResponse RenyiBudget
-        ReportNoisyMax Sampling Staircase Strategy TellapartError TradeoffCurve
-        TrainingStopped TruncatedLaplace UnaryEncoding UniformNoise Unsupported attack
-        balls_in_bins central_limit compose concentrated cyclic_poisson dominates dp_sgd
-        dp_sgd_with_epsilon from_densities from_dp_accounting from_dp_event from_json
-        from_pmfs gap geometric guarantee matrix_mechanism negative_binomial parse
+        AboveThreshold BadLedger BadScores Bound Budget BudgetLedger BudgetSpent
+        CustomMechanism DiscreteGaussian DiscreteLaplace ExponentialMechanism Gaussian
+        IndividualBudget InvalidArgument Laplace LastIterate LimitReached MECHANISMS
+        MaxNoise Mechanism MixtureOfGaussians Neighbours NotCertified Order
+        PartitionSelection PermuteAndFlip Plan PlanarLaplace PrivacyRegion Promise
+        RandomizedResponse RenyiBudget ReportNoisyMax Sampling Staircase Strategy
+        TellapartError ThresholdedHistogram TradeoffCurve TrainingStopped TruncatedLaplace
+        UnaryEncoding UniformNoise Unsupported attack balls_in_bins central_limit compose
+        concentrated convert cyclic_poisson dominates dp_sgd dp_sgd_with_epsilon
+        from_densities from_dp_accounting from_dp_event from_json from_opendp from_pmfs
+        from_profile gap geometric guarantee matrix_mechanism negative_binomial parse
         plausibly_deniable poisson renyi renyi_divergence to_dp_accounting to_json
         worst_case
     """,

@@ -1,7 +1,8 @@
 """Privacy accountants for those of dp_accounting and Opacus: same interfaces, exact curves.
 
-`events` reads a dp_accounting event tree; `dp_accounting` and `opacus` hold accountants for the
-packages of those names and need the extra that each names. Importing this package loads neither.
+`events` reads a dp_accounting event tree, and `opendp` a measurement of OpenDP; `dp_accounting` and
+`opacus` hold accountants for the packages of those names and need the extra that each names.
+Importing this package loads neither.
 What the one for Opacus looks at: `loaders` (sampling schemes), `clipping` (norms and noise) and
 `engine` (``make_private``); `training_promise` is what a training would promise.
 

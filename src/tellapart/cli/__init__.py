@@ -1,10 +1,10 @@
 """The command line: every command calls the library and shows what it says, nothing more.
 
-- `app`: which commands there are, and how one is run; `exits`: exit codes and signals;
+- `app`: which commands there are, and how one is run; `process`: exit codes, signals, limits;
 - one module for each command, which is imported when it is typed; `budget`: those of ledgers;
 - `options` and `deltas`: options that several commands share; `report_text`: those of an audit,
   and its verdict as text; `terminal`: tables and sentences at any width; `errors`: one line that
-  says what is wrong; `limits`: time and memory; `child_process`: code that may end its process.
+  says what is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from tellapart.cli import exits
+from tellapart.cli.process import exits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

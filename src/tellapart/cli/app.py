@@ -18,13 +18,15 @@ from cyclopts import App
 from rich.console import Console
 
 import tellapart
-from tellapart.cli import errors, exits, limits, terminal
+from tellapart.cli import errors, terminal
+from tellapart.cli.process import exits, limits
 
 # Each command and its module, which is imported when the command is typed.
 COMMANDS = {
     "risk": "risk",
     "choose": "choose",
     "decide": "decide",
+    "convert": "convert",
     "compare": "compare",
     "region": "region",
     "budget": "budget.commands",
@@ -53,6 +55,7 @@ _EXAMPLES = """For example:
     tellapart decide decision.toml --check
     tellapart compare laplace:epsilon=1 \\
         gaussian:epsilon=1,delta=1e-5
+    tellapart convert zcdp:0.1 --delta 1e-6
     tellapart budget open team.jsonl --gaussian 1
     tellapart audit scores.csv --design many-runs \\
         --epsilon 1 --delta 1e-5 --report audit.html

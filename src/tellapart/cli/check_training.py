@@ -15,10 +15,11 @@ from rich.console import Console
 
 from tellapart import _checks
 from tellapart._numeric.text import related, short
-from tellapart.cli import child_process, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas, deltas_at
-from tellapart.cli.exits import Exit, verdict
 from tellapart.cli.options import Option, Output, Whole
+from tellapart.cli.process import child_process
+from tellapart.cli.process.exits import Exit, verdict
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.risk.catalogue import SENSELESS
 

@@ -19,7 +19,7 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import related, short
 from tellapart.choose.comparison import GAPS, Pair, expected_seconds
 from tellapart.choose.utility import noise_error
-from tellapart.cli import limits, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import (
     Attacker,
@@ -34,6 +34,7 @@ from tellapart.cli.options import (
     refuse_half_asked,
     refuse_undrawn,
 )
+from tellapart.cli.process import limits
 from tellapart.cli.risk import Mechanism, reading_record
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, LEFT_OUT, Deployment, Gain

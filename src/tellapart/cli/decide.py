@@ -16,8 +16,8 @@ from tellapart import report as reporting
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.named_limits import explained
 from tellapart.cli import report_text, terminal
-from tellapart.cli.exits import Exit, verdict
 from tellapart.cli.options import OUTPUT, Output, Verbose, ends_in
+from tellapart.cli.process.exits import Exit, verdict
 from tellapart.decision.consistency import Question, questions
 from tellapart.decision.solving import Answer, Check, LimitAnswer
 from tellapart.errors import InvalidArgument, LimitReached, TellapartError

@@ -12,7 +12,7 @@ from cyclopts import UnknownCommandError as UnknownCommand
 from cyclopts.exceptions import RepeatArgumentError, UnknownOptionError, UnusedCliTokensError
 
 from tellapart._numeric.text import short
-from tellapart.cli import exits
+from tellapart.cli.process import exits
 from tellapart.errors import visible
 
 # What people try first, and the command that does it.

@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from tellapart._numeric.text import short
-from tellapart.cli import limits, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas, deltas_at
 from tellapart.cli.options import Option, Output
+from tellapart.cli.process import limits
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.worlds import described

@@ -16,9 +16,10 @@ from cyclopts import Group, Parameter
 from tellapart import audit, run
 from tellapart._checks import refuse
 from tellapart.audit.probing.probe_run import SlowProbe
-from tellapart.cli import child_process, limits, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
+from tellapart.cli.process import child_process, limits
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources

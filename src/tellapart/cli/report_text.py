@@ -18,9 +18,10 @@ from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.bounds import percent
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
-from tellapart.cli import exits, terminal
+from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas
 from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, ends_in
+from tellapart.cli.process import exits
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import QUESTIONS, Report, writing
 from tellapart.report.building import summary_of

@@ -52,13 +52,19 @@ class WorstCase(TradeoffCurve):
         return WorstCase(mirrors, self.bound)
 
     def _rates(self, threshold: Array) -> FourRates:
-        tables = [curve._rates(threshold) for curve in self.curves]
+        asked = threshold.ravel()
         # The worst at this slope has the largest profile; each order is sharp on its own side.
-        ahead = [curve._delta(np.maximum(threshold, 0.0)) for curve in self.curves]
-        behind = [curve.mirrored()._delta(np.maximum(-threshold, 0.0)) for curve in self.curves]
-        chosen = np.argmax(np.where(threshold >= 0, ahead, behind), axis=0)
-        columns = [np.stack(column) for column in zip(*tables, strict=True)]
-        fpr, tpr, fnr, tnr = (np.take_along_axis(c, chosen[None], 0)[0] for c in columns)
+        ahead = asked >= 0
+        profiles = np.empty((len(self.curves), asked.size))
+        for row, curve in zip(profiles, self.curves, strict=True):
+            for part, order, sign in ((ahead, curve, 1.0), (~ahead, curve.mirrored(), -1.0)):
+                if part.any():
+                    row[part] = order._delta(sign * asked[part])
+        chosen = np.argmax(profiles, axis=0)
+        table = np.empty((4, asked.size))
+        for k in np.unique(chosen).tolist():
+            table[:, chosen == k] = self.curves[k]._rates(asked[chosen == k])
+        fpr, tpr, fnr, tnr = table.reshape(4, *threshold.shape)
         return fpr, tpr, fnr, tnr
 
     def _delta(self, epsilon: Array) -> Array:
@@ -110,11 +116,21 @@ def _envelope(members: Sequence[TradeoffCurve]) -> TradeoffCurve:
         shape for shape in shapes if isinstance(shape, AtomicCurve) and _representable(shape)
     ]
     if len(polygons) < len(members):
-        return WorstCase(tuple(members), bound)
+        return WorstCase(_flattened(members), bound)
     corners = [polygon._corner(np.arange(len(polygon.losses) + 1)) for polygon in polygons]
     fpr, tpr, fnr, tnr = (np.concatenate(column) for column in zip(*corners, strict=True))
     known = np.concatenate([np.append(polygon.losses, np.nan) for polygon in polygons])
     return from_corners(fpr, tpr, fnr, tnr, bound, loss_to_next=known)
+
+
+def _flattened(members: Iterable[TradeoffCurve]) -> tuple[TradeoffCurve, ...]:
+    """The curves of envelopes among them themselves, each once: all are asked at every point."""
+    parts = (
+        part
+        for each in members
+        for part in (each.curves if isinstance(each, WorstCase) else (each,))
+    )
+    return tuple({id(part): part for part in parts}.values())
 
 
 def check_curve(**named: object) -> None:

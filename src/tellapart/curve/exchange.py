@@ -25,7 +25,7 @@ from tellapart.curve.closed import (
     LogisticCurve,
 )
 from tellapart.curve.discrete_gaussian import DiscreteGaussianCurve
-from tellapart.curve.guarantees import from_profile
+from tellapart.curve.guarantees import profile_lines
 from tellapart.curve.planar_laplace import PlanarLaplaceCurve
 from tellapart.curve.provenance import Provenance
 from tellapart.curve.truncated_laplace import TruncatedLaplaceCurve
@@ -234,7 +234,7 @@ def from_dp_accounting(pld: PrivacyLossDistribution, discretization: float = 1e-
             )
         epsilons = mesh * np.arange(steps, dtype=np.float64)
         deltas = np.clip(pld.get_delta_for_epsilon(epsilons.tolist()), 0.0, 1.0)
-    return from_profile(epsilons, deltas)
+    return profile_lines(epsilons, deltas)
 
 
 def to_dp_accounting(curve: TradeoffCurve, discretization: float = 1e-4) -> PrivacyLossDistribution:

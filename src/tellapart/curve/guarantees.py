@@ -8,16 +8,19 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import hull, solve
+from tellapart._numeric.text import short
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, TradeoffCurve
+from tellapart.curve.certified.discretise import from_two_profiles
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument
-from tellapart.neighbours import Neighbours
+from tellapart.neighbours import Neighbours, Order
 
 # A weaker promise than the one given is a promise still: no exponent under this is told from 0.
 _LEAST_EXPONENT = 1e-8
@@ -170,10 +173,10 @@ def _from_pairs(pairs: Pairs | Any) -> TradeoffCurve:
     for e, d in zip(epsilons, deltas, strict=True):
         _checks.finite_at_least_zero(**{"epsilon in pairs": e})
         _checks.probability(**{"delta in pairs": d})
-    return from_profile(epsilons, deltas)
+    return profile_lines(epsilons, deltas)
 
 
-def from_profile(epsilons: Array, deltas: Array, bound: Bound = Bound.LOWER) -> AtomicCurve:
+def profile_lines(epsilons: Array, deltas: Array, bound: Bound = Bound.LOWER) -> AtomicCurve:
     """The largest of the curves f_{ε,δ} of these pairs, which hold together in both orders.
 
     Left of the diagonal it is the maximum of the lines 1 − δ − e^ε·α; right of it, its mirror.
@@ -194,6 +197,70 @@ def from_profile(epsilons: Array, deltas: Array, bound: Bound = Bound.LOWER) -> 
     p = np.concatenate([[0.0], absent, present[::-1], d[:1]])
     q = np.concatenate([d[:1], present, absent[::-1], [0.0]])
     return from_atoms(losses, p, q, bound)
+
+
+def from_profile(
+    epsilons: ArrayLike,
+    deltas: ArrayLike,
+    *,
+    neighbours: Neighbours | None = None,
+    order: Order | None = None,
+) -> TradeoffCurve:
+    """Anybody's privacy profile as a curve: the most that its points δ(ε) let an attacker do.
+
+    Each δ is taken for a bound on δ(ε), on its own: points need not be sorted, fall or be convex,
+    and between them nothing is guessed. The curve is the largest trade-off function that all of
+    them allow (`Bound.LOWER`). They hold for both orders, unless an ``order`` is given with
+    ``neighbours``; ε may be any real number, and one below 0 speaks of the other order.
+
+    >>> import numpy as np
+    >>> import tellapart as ta
+    >>> epsilons = np.linspace(0, 6, 200)
+    >>> exact = ta.Gaussian(sigma=1).curve()
+    >>> curve = ta.from_profile(epsilons, exact.delta(epsilons))
+    >>> curve.epsilon(delta=1e-5) >= exact.epsilon(delta=1e-5)
+    True
+    >>> round(curve.epsilon(delta=1e-5), 3)
+    4.378
+
+    See Also
+    --------
+    tellapart.guarantee : the same for a few pairs, and for other promises
+    """
+    e, d = _checks.vector(epsilons=epsilons), _checks.vector(deltas=deltas)
+    if e.shape != d.shape:
+        _checks.refuse("deltas", f"have one δ for each ε ({e.size})", d.size)
+    _checks.probabilities(deltas=d)
+    if order is not None and neighbours is None:
+        _checks.refuse("order", "come with neighbours, whose order it is", order)
+    ahead = e >= 0
+    there = _of_the_other_order(e[~ahead], d[~ahead])
+    if order is None:
+        lines = np.concatenate([e[ahead], -e[~ahead]]), np.concatenate([d[ahead], there])
+        curve: TradeoffCurve = profile_lines(*lines)
+    else:
+        grid = np.unique(np.abs(e))
+        sides = [np.ones(grid.size), np.ones(grid.size)]
+        for side, (at, known) in zip(
+            sides, ((e[ahead], d[ahead]), (-e[~ahead], there)), strict=True
+        ):
+            np.minimum.at(side, np.searchsorted(grid, at), known)
+        curve = from_two_profiles(grid, *sides)
+    curve = curve.made_by(f"from_profile({e.size} points)")
+    return curve if neighbours is None else curve.stated(neighbours, order)
+
+
+def _of_the_other_order(epsilons: Array, deltas: Array) -> Array:
+    """δ at −ε of the other order: FNR ≥ 1 − δ − e^ε·FPR, solved for FPR, rounded up."""
+    least = -np.expm1(epsilons)
+    if np.any(deltas < least * (1 - 1e-9)):
+        worst = int(np.argmax(least - deltas))
+        at = short(float(epsilons[worst]))
+        rule = f"be at least 1 − e^ε for ε < 0, as for any two worlds (at ε = {at})"
+        _checks.refuse("deltas", rule, float(deltas[worst]))
+    with np.errstate(over="ignore"):
+        grown = (np.maximum(deltas - least, 0.0) + 1e-15) * np.exp(-epsilons)
+    return np.minimum(grown, 1.0)
 
 
 def _from_rdp(rdp: Pairs | Any) -> TradeoffCurve:
@@ -237,4 +304,4 @@ def from_renyi(
     lines = supporting_lines(orders[kept], epsilons[kept], logits[kept])
     divergence = float(np.min(epsilons)) if least is None else least
     advantage = min(1.0, math.sqrt(divergence / 2) * (1 + 1e-12))
-    return from_profile(np.append(lines[0], 0.0), np.append(lines[1], advantage))
+    return profile_lines(np.append(lines[0], 0.0), np.append(lines[1], advantage))

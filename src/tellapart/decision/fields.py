@@ -17,8 +17,8 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import (
     KINDS,
     PARAMETERS,
-    REPETITION,
     WORD_PARAMETERS,
+    WRAPPERS,
     Kind,
     named_family,
     terms,
@@ -148,7 +148,7 @@ def _alternative(**named: Any) -> str:
     (name,), spec = named, text(**named)
     try:
         for term in (several := terms(spec)):
-            own = {key for key in term.values if key not in REPETITION}
+            own = {key for key in term.values if key not in WRAPPERS}
             if not any(way.fits(own) for way in KINDS[term.name].ways):
                 named_family(spec) if len(several) == 1 else parse_mechanism(spec)
     except InvalidArgument as error:
@@ -177,7 +177,7 @@ def _parameter(key: str) -> Field:
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Field]:
     kind: Kind | None = KINDS.get(given.get("name", ""))
-    keys = () if kind is None else (*kind.parameters, *REPETITION)
+    keys = () if kind is None else (*kind.parameters, *WRAPPERS)
     return {key: _parameter(key) for key in keys}
 
 

@@ -13,8 +13,8 @@ from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import LocalMechanism, Mechanism, Sampling
 from tellapart.mechanisms.catalogue import (
     KINDS,
-    REPETITION,
     WORD_PARAMETERS,
+    WRAPPERS,
     NamedFamily,
     Term,
     named_family,
@@ -26,6 +26,7 @@ from tellapart.mechanisms.combine import Repeated, Sampled
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.last_iterate import LastIterate
+from tellapart.mechanisms.repeat_and_select import BestOf
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import SCHEME_NEIGHBOURS, dp_sgd, dp_sgd_with_epsilon
 from tellapart.neighbours import Neighbours
@@ -52,7 +53,7 @@ def refuse_relation(neighbours: str, term: Term) -> None:
 def _known(scheme: Sampling, term: Term) -> tuple[Neighbours, ...]:
     """What a training is accounted for; one that is itself repeated, under its own alone."""
     known = SCHEME_NEIGHBOURS[scheme]
-    return known[:1] if any(key in term.values for key in REPETITION) else known
+    return known[:1] if any(key in term.values for key in WRAPPERS) else known
 
 
 def _word(values: Mapping[str, Any]) -> str:
@@ -119,7 +120,7 @@ def described(spec: str, neighbours: str, size: int) -> Subject | NamedFamily:
     for term in several:
         refuse_relation(neighbours, term)
     (first, *later) = several
-    own_values = {key for key in first.values if key not in REPETITION}
+    own_values = {key for key in first.values if key not in WRAPPERS}
     whole = any(way.fits(own_values) for way in KINDS[first.name].ways)
     if not later and not whole and open_parameters(spec):
         return related_family(named_family(spec), relation)
@@ -138,6 +139,6 @@ def _related(mechanism: Mechanism, relation: Neighbours) -> Mechanism:
         return mechanism
     if isinstance(mechanism, Composition):
         return Composition(tuple(_related(part, relation) for part in mechanism.parts))
-    if isinstance(mechanism, Repeated | Sampled):
+    if isinstance(mechanism, Repeated | Sampled | BestOf):
         return replace(mechanism, base=_related(mechanism.base, relation))
     return replace(mechanism, neighbours=relation)

@@ -2,7 +2,7 @@
 
 `MECHANISMS` is the public registry; the laws of the test suite run over all of it. `batches` is
 what data loaders do, beyond Poisson samples; `matrix_factorisation` has trainings with correlated
-noise, given by `strategies`.
+noise; `query_engines` the sparse vector technique, thresholded histograms and partition selection.
 """
 
 from tellapart.mechanisms.base import Mechanism
@@ -17,9 +17,13 @@ from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.last_iterate import LastIterate
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
+from tellapart.mechanisms.query_engines.partition_selection import PartitionSelection
+from tellapart.mechanisms.query_engines.sparse_vector import AboveThreshold
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
+    AboveThreshold,
     CustomMechanism,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -27,12 +31,14 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Gaussian,
     Laplace,
     LastIterate,
+    PartitionSelection,
     PermuteAndFlip,
     PlanarLaplace,
     Promise,
     RandomizedResponse,
     ReportNoisyMax,
     Staircase,
+    ThresholdedHistogram,
     TruncatedLaplace,
     UnaryEncoding,
     UniformNoise,

@@ -5,7 +5,8 @@ several words a `WordParameter`: options, dials and tables all derive from these
 
 A name may be made in several ways, each from its own parameters; the parameters that are given
 decide which is meant. ``any`` stands for every mechanism that keeps a promise. Every mechanism
-also takes ``sampled`` and ``repeated``, and ``+`` puts a mechanism after another:
+also takes ``sampled`` and ``repeated``, then ``best_of`` (with the law ``trials`` of that number),
+and ``+`` puts a mechanism after another:
 ``gaussian:sigma=2,sampled=0.01,repeated=100+laplace:epsilon=0.5``.
 """
 
@@ -24,6 +25,13 @@ from tellapart import _checks
 from tellapart._decimals import plain_exponent
 from tellapart._numeric.text import Scale, short
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.composition.best_of import (
+    FixedNumber,
+    Trials,
+    geometric,
+    negative_binomial,
+    poisson,
+)
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism, Sampling
@@ -39,6 +47,9 @@ from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from tellapart.mechanisms.last_iterate import LastIterate
 from tellapart.mechanisms.noise import Gaussian, Laplace, TruncatedLaplace
+from tellapart.mechanisms.query_engines.partition_selection import PartitionSelection
+from tellapart.mechanisms.query_engines.sparse_vector import AboveThreshold
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.mechanisms.shapes import PlanarLaplace, Staircase, UniformNoise
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import dp_sgd, dp_sgd_with_epsilon
@@ -252,8 +263,34 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter("smoothness", "smoothness", 0.01, 1_000, start=4),
         Parameter("gradient_sensitivity", "gradient sensitivity", 0.01, 100, start=2),
         Parameter("distance", "distance of two places", 0.01, 100, start=1),
+        Parameter(
+            "threshold_scale",
+            "scale of the threshold's noise",
+            0.05,
+            100,
+            private_side=_LARGER,
+            is_noise=True,
+        ),
+        Parameter(
+            "query_scale",
+            "scale of the noise of each comparison",
+            0.05,
+            1_000,
+            private_side=_LARGER,
+            is_noise=True,
+        ),
+        Parameter("answers", "positive answers before it ends", 1, 100, _WHOLE, start=1),
+        Parameter("threshold", "threshold of counts", 1, 1_000, private_side=_LARGER),
+        Parameter("keys", "keys of one person", 1, 100, _WHOLE, start=1),
         Parameter("sampled", "subsampling rate", 1e-6, 1),
         Parameter("repeated", "number of compositions", 1, 100_000, _WHOLE),
+        Parameter(
+            "best_of",
+            "number of runs",
+            1,
+            1_000,
+            option="Publish only the best of so many runs, as after a hyper-parameter search.",
+        ),
     )
 }
 
@@ -280,6 +317,10 @@ class WordParameter:
         if not isinstance(word, str) or word not in self.words:
             _checks.refuse(self.key, f"be one of {', '.join(self.words)}", word)
         return word
+
+
+def _logarithmic(mean: float) -> Trials:
+    return negative_binomial(shape=0, mean=mean)
 
 
 WORD_PARAMETERS: dict[str, WordParameter] = {
@@ -326,6 +367,25 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
             option="Neighbours of DP-SGD: of-scheme (default), add-remove, zero-out or "
             "replace-one; those that no theorem covers are refused.",
         ),
+        WordParameter(
+            "monotone",
+            "queries that all move the same way",
+            {"no": (False, "No"), "yes": (True, "Yes, as counts do")},
+            option="Whether a record moves all queries of above-threshold the same way, as it does "
+            "counts: no (default) or yes.",
+        ),
+        WordParameter(
+            "trials",
+            "law of the number of runs",
+            {
+                "fixed": (FixedNumber, "Fixed: so many, always"),
+                "geometric": (geometric, "Geometric, with this mean"),
+                "logarithmic": (_logarithmic, "Logarithmic, with this mean"),
+                "poisson": (poisson, "Poisson, with this mean"),
+            },
+            option="How the number of runs of --best-of is drawn, before any of them: fixed "
+            "(default), geometric, logarithmic or poisson, which have it as their mean.",
+        ),
     )
 }
 
@@ -360,6 +420,7 @@ class Kind:
 
     ``start`` are the numbers that a page shows it with first. ``choosable`` are the parameters that
     a page offers to choose, the usual first; without any it is the first that the first way needs.
+    ``never_chosen`` are those with which its risks do not change in one direction.
     """
 
     name: str
@@ -368,6 +429,7 @@ class Kind:
     choosable: tuple[str, ...] = ()
     title: str = ""
     composition: bool = False  # of many steps, for which there is no formula
+    never_chosen: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -390,20 +452,36 @@ class Kind:
 
     def families(self) -> dict[str, str]:
         """Each parameter that can be chosen, and the text that leaves it alone open."""
-        return {key: self._leaving_open(key) for key in self.choosable or self.ways[0].needs[:1]}
+        keys = self.choosable or self.ways[0].needs[:1]
+        return {key: self._leaving_open(key) for key in keys if key not in self.never_chosen}
 
     def _leaving_open(self, parameter: str) -> str:
         way = next(way for way in self.ways if parameter in way.needs)
-        numbers = {
-            key: start
+        own, needed = terms(self.first_text)[0].values, set(way.needs)
+        starts = {
+            key: own.get(key) if key in needed and known.start is None else known.start
             for key in (*way.needs, *way.takes)
-            if key in PARAMETERS and key != parameter
-            if (start := PARAMETERS[key].start) is not None
+            if key != parameter and (known := PARAMETERS.get(key))
         }
+        numbers = {key: start for key, start in starts.items() if start is not None}
         return str(Term(self.name, numbers))
 
 
+def _gaussian_histogram(
+    sigma: float, threshold: float, keys: int = 1, sensitivity: float = 1.0
+) -> ThresholdedHistogram:
+    return ThresholdedHistogram(Gaussian(sigma, sensitivity), threshold, keys)
+
+
+def _laplace_histogram(
+    scale: float, threshold: float, keys: int = 1, sensitivity: float = 1.0
+) -> ThresholdedHistogram:
+    return ThresholdedHistogram(Laplace(scale, sensitivity), threshold, keys)
+
+
 _SCALED = ("sensitivity",)
+_ASKED = ("sensitivity", "answers", "monotone")
+_COUNTED = ("keys", "sensitivity")
 _DRAWN = ("scheme", "neighbours")
 
 KINDS: dict[str, Kind] = {
@@ -500,6 +578,33 @@ KINDS: dict[str, Kind] = {
             "epsilon=1",
             title="Report noisy max",
         ),
+        Kind(
+            "above-threshold",
+            (
+                Way(AboveThreshold.with_epsilon, ("epsilon",), _ASKED),
+                Way(AboveThreshold, ("threshold_scale", "query_scale"), _ASKED),
+            ),
+            "epsilon=1",
+            title="AboveThreshold (sparse vector)",
+        ),
+        Kind(
+            "thresholded-histogram",
+            (
+                Way(_gaussian_histogram, ("sigma", "threshold"), _COUNTED),
+                Way(_laplace_histogram, ("scale", "threshold"), _COUNTED),
+            ),
+            "sigma=5,threshold=25",
+            ("threshold",),
+            # More noise hides counts, and carries more new keys beyond the threshold.
+            never_chosen=("sigma", "scale"),
+        ),
+        Kind(
+            "partition-selection",
+            (Way(PartitionSelection, ("epsilon", "delta")),),
+            "epsilon=1,delta=1e-5",
+            # The corner of (ε, δ) that no whole number of people reaches moves with both.
+            never_chosen=("epsilon", "delta"),
+        ),
         Kind("planar-laplace", (Way(PlanarLaplace, ("epsilon",), ("distance",)),), "epsilon=1"),
         Kind(
             "last-iterate",
@@ -561,8 +666,10 @@ KINDS: dict[str, Kind] = {
     )
 }
 
-# What every mechanism takes beside its own parameters: how often, and on a sample.
+# What every mechanism takes beside its own parameters: how often, and on a sample; and whether the
+# best of several runs alone is published, and how many they are.
 REPETITION = ("repeated", "sampled")
+WRAPPERS = (*REPETITION, "best_of", "trials")
 _THEN = re.compile(r"\+(?=\s*[a-zA-Z])")  # the plus of 1e+5 has a digit after it
 
 
@@ -583,7 +690,7 @@ class NamedFamily:
     @property
     def composed(self) -> bool:
         """Whether the parameter is that of one step among several, or on a sample."""
-        return any(key in self.fixed for key in REPETITION)
+        return any(key in self.fixed for key in WRAPPERS)
 
     @property
     def slow(self) -> bool:
@@ -629,8 +736,9 @@ def parse(text: str, **given: float | str) -> Subject:
     """The mechanism, or the (ε, δ) promise, that a short text stands for, as on the command line.
 
     ``name:key=number,key=number``; the keys say how the mechanism is made: ``gaussian:sigma=2`` or
-    ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, and
-    ``+`` puts another after it. ``any`` is every mechanism that keeps a promise: a curve, not one
+    ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, then
+    ``best_of`` and ``trials`` (fixed, geometric, logarithmic or poisson), and ``+`` puts another
+    after it. ``any`` is every mechanism that keeps a promise: a curve, not one
     mechanism. Numbers may also be ``given`` by keyword. ``dpsgd`` also takes a sampling ``scheme``:
     poisson, fixed-size, random-allocation, shuffled or truncated-poisson, and ``neighbours``. Names
     and keys are those of ``tellapart risk --help``.
@@ -641,6 +749,8 @@ def parse(text: str, **given: float | str) -> Subject:
     Gaussian(sigma=2.0).sampled(0.1).repeated(9).then(Laplace(scale=1.0))
     >>> parse("any:epsilon=1,delta=1e-5")
     <curve of guarantee(epsilon=1.0, delta=1e-05), guarantee (f from below)>
+    >>> parse("gaussian:sigma=4,best_of=10,trials=geometric")
+    Gaussian(sigma=4.0).best_of(geometric(mean=10.0))
 
     See Also
     --------
@@ -669,8 +779,8 @@ def _made(text: str, given: Mapping[str, Any]) -> Subject:
     return _refuse(name, values)
 
 
-def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
-    """The subject on a sample, and so many times over."""
+def _taken(subject: Subject, often: Mapping[str, Any], text: str) -> Subject:
+    """The subject on a sample, so many times over, and the best of so many runs of all that."""
     if not often:
         return subject
     step = _step(subject, text)
@@ -678,6 +788,12 @@ def _taken(subject: Subject, often: Mapping[str, float], text: str) -> Subject:
         step = step.sampled(often["sampled"])
     if "repeated" in often:
         step = step.repeated(_checks.whole(1, repeated=often["repeated"]))
+    if "best_of" in often:
+        word = WORD_PARAMETERS["trials"]
+        law: Any = word.words[often.get("trials", word.usual)][0]
+        return step.best_of(law(often["best_of"]))
+    if "trials" in often:
+        _checks.refuse("mechanism", "have best_of, too: trials is the law of that number", text)
     return step
 
 
@@ -705,7 +821,11 @@ def named_family(text: str, parameter: str | None = None, **given: float | str) 
         rule = "be one mechanism where a parameter is left open, not several joined by +"
         _checks.refuse("mechanism", rule, text)
     name, values, often = _apart(text, given)
-    ways = _left_open(name, values)
+    every = _left_open(name, values)
+    ways = {key: way for key, way in every.items() if key not in KINDS[name].never_chosen}
+    if every and not ways:
+        rule = f"leave open what its risks change with in one direction, not {' or '.join(every)}"
+        _checks.refuse("mechanism", rule, text)
     if parameter is not None:
         if parameter not in ways:
             rule = f"be one that {text!r} leaves open ({', '.join(ways) or 'none'})"
@@ -841,7 +961,7 @@ def is_pure(text: str, given: Collection[str] = ()) -> bool:
 def is_composed(text: str) -> bool:
     """Whether a text is of several steps or of a sample, so that a δ in it is not that of all."""
     first, *later = terms(text)
-    return bool(later) or any(key in first.values for key in REPETITION)
+    return bool(later) or any(key in first.values for key in WRAPPERS)
 
 
 def labelled(text: str, given: Mapping[str, Any]) -> str:
@@ -864,10 +984,10 @@ def _listed(values: Mapping[str, Any]) -> str:
     )
 
 
-def _apart(text: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, float]]:
-    """A name, its own numbers, and on what sample and how often."""
+def _apart(text: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A name, its own numbers, and on what sample, how often and the best of how many."""
     name, values = _parsed(text, given)
-    often = {key: values.pop(key) for key in REPETITION if key in values}
+    often = {key: values.pop(key) for key in WRAPPERS if key in values}
     return name, values, often
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tellapart._numeric.text import short
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, WORD_PARAMETERS, Term, terms
+from tellapart.mechanisms.catalogue import KINDS, PARAMETERS, WORD_PARAMETERS, WRAPPERS, Term, terms
 from tellapart.mechanisms.combine import Combined, Sampled
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import Subject
@@ -33,6 +33,10 @@ _SAID = {
     "distance": "distance {}",
     "sampled": "subsampled at rate {}",
     "repeated": "{} times",
+    "best_of": "best of {} runs",
+    "answers": "{} positive answers",
+    "keys": "{} keys",
+    "threshold": "threshold {}",
     "zcdp": "ρ = {} (zCDP)",
 }
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -104,7 +108,7 @@ def _term(term: Term) -> str:
     kind = KINDS[term.name]
     if term.name != "any":
         return ", ".join([kind.words, *_numbers(term.values)])
-    often = {key: term.values[key] for key in ("sampled", "repeated") if key in term.values}
+    often = {key: term.values[key] for key in WRAPPERS if key in term.values}
     own = {key: value for key, value in term.values.items() if key not in often}
     return ", ".join([_promise(own), *_numbers(often)])
 

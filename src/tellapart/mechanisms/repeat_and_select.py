@@ -8,18 +8,26 @@ from tellapart import _checks
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GaussianCurve
 from tellapart.curve.composition.best_of import FixedNumber, Published, Trials, best_of_curve
-from tellapart.curve.guarantees import everything
+from tellapart.curve.composition.selection_attack import two_block_attack
+from tellapart.curve.guarantees import everything, nothing
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
-from tellapart.mechanisms.combine import Combined, Step
+from tellapart.mechanisms.combine import Combined, Enclosed, Fineness, Step
 
 
 @dataclass(frozen=True, repr=False)
-class BestOf(Combined):
+class BestOf(Combined, Enclosed):
     """The best of so many runs by their own outputs, published alone; build one with ``best_of``.
 
     A guarantee (Bound.LOWER), by the bound proved in docs/tuning.md or, where that is smaller, by
-    what all runs show together.
+    what all runs show together. The other side of its bracket is an attack: an order of outputs
+    under which so much is reached, where the base's own curve is exact.
+
+    >>> import tellapart as ta
+    >>> tuned = ta.Gaussian(sigma=4).best_of(ta.geometric(mean=10))
+    >>> most, least = (side.epsilon(delta=1e-5) for side in tuned.bracket(delta=1e-5))
+    >>> round(least, 3), round(most, 3)
+    (1.422, 1.432)
     """
 
     base: Mechanism
@@ -33,6 +41,20 @@ class BestOf(Combined):
 
     def steps(self) -> tuple[Step, ...]:
         return ((self, 1),)
+
+    @property
+    def closes(self) -> bool:
+        """Guarantee and attack do not meet."""
+        return False
+
+    def enclosed(self, fineness: Fineness, side: Bound) -> TradeoffCurve:
+        """The guarantee, or what an order of outputs reaches; nothing where the base is bounded."""
+        if side is Bound.LOWER:
+            return self._present_test()
+        test = self.base._present_test()
+        if test.bound is not Bound.EXACT:
+            return nothing(Bound.LOWER)
+        return two_block_attack(test, self.trials)
 
     def _grouped(self, size: int) -> Mechanism:
         return BestOf(self.base.for_group(size), self.trials)

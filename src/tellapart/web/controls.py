@@ -314,7 +314,11 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
     (term,) = terms(text)
     name = term.name
     numbers = {key: value for key, value in term.values.items() if key not in WORD_PARAMETERS}
-    starts = {kind.name: next(iter(kind.families().values())) for kind in KINDS.values()}
+    starts = {
+        kind.name: next(iter(families.values()))
+        for kind in KINDS.values()
+        if (families := kind.families())
+    }
     which = Select(
         "mechanism",
         "Mechanism",

@@ -19,9 +19,7 @@ import tellapart as ta
 from tellapart import audit, choose, decision, reproduce, web
 from tellapart.cli import (
     app,
-    child_process,
     compare,
-    exits,
     frameworks,
     main,
     noise,
@@ -38,6 +36,7 @@ from tellapart.cli import (
 from tellapart.cli import (
     plan as planning,
 )
+from tellapart.cli.process import child_process, exits
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INPUTS = ["--d0", "[3, 1]", "--d1", "[3, 1, 4]", "--epsilon", "1"]

@@ -379,7 +379,7 @@ def test_debug_shows_where_a_module_broke(run, folder):
     (folder / "broken_here.py").write_text("1 / 0")
     code, out, err = run(f"probe broken_here.py:f {ANY} --debug")
     assert (code, out) == (2, "")
-    assert err.startswith("tellapart.cli.child_process._Traceback: ")
+    assert err.startswith("tellapart.cli.process.child_process._Traceback: ")
     assert 'broken_here.py", line 1' in err
     assert err.splitlines()[-1].startswith("tellapart: function must be in a module that can be im")
 

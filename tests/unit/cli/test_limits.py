@@ -14,7 +14,8 @@ from test_cli_exits import COMMANDS, EXAMPLES, INPUTS
 
 import tellapart as ta
 from tellapart import deadline, run
-from tellapart.cli import limits, main
+from tellapart.cli import main
+from tellapart.cli.process import limits
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.worlds.models.laws import FiniteLaw
 from tellapart.worlds.pairs import integrals
@@ -71,7 +72,8 @@ def test_a_limit_that_is_kept_changes_nothing(call):
 def test_what_does_not_ask_is_ended_a_little_later(tmp_path):
     """As code in C that runs long; nothing of it stays behind."""
     program = (
-        "import sys, time\nfrom tellapart.cli import limits, main, risk\n"
+        "import sys, time\nfrom tellapart.cli import main, risk\n"
+        "from tellapart.cli.process import limits\n"
         "limits._GRACE = 0.1\nrisk.asked = lambda *_, **__: time.sleep(600)\n"
         "sys.exit(main())"
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.curve.guarantees import everything, from_profile, gaussian, nothing
+from tellapart.curve.guarantees import everything, gaussian, nothing, profile_lines
 
 NAN, INF = math.nan, math.inf
 ONE_OF = "guarantee must be given exactly one of epsilon, pairs, mu, rdp and zcdp, got "
@@ -205,7 +205,7 @@ def test_the_ends_of_the_gaussian_family():
 
 
 def test_from_profile_is_symmetric():
-    curve = from_profile(np.array([0.5, 2.0]), np.array([0.1, 0.001]))
+    curve = profile_lines(np.array([0.5, 2.0]), np.array([0.1, 0.001]))
     alpha = np.linspace(0, 1, 51)
     assert curve.mirrored().beta(alpha) == pytest.approx(curve.beta(alpha), abs=1e-15)
     assert curve.beta(curve.beta(alpha[:20])) == pytest.approx(alpha[:20], abs=1e-13)

@@ -175,7 +175,7 @@ def test_concentrated_adds_what_each_step_has():
             ta.RandomizedResponse(0.5),
         ]
     )
-    rho = (1 / 4 + 8 / 16 + 1 / 4) / 2
+    rho = 1 / 8 + 8 * math.tanh(1 / 8) / 4 + math.tanh(1 / 4) / 2
     want = ta.guarantee(zcdp=rho).delta(epsilons)
     np.testing.assert_allclose(ta.concentrated(mixed).delta(epsilons), want, rtol=1e-9)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.mechanisms.strategies import strategy_of
+from tellapart.mechanisms.matrix_factorisation.strategies import strategy_of
 
 BANDED = ta.Strategy.banded(20, coefficients=[1.0, 0.5])
 CYCLIC = ta.cyclic_poisson(BANDED, 2.0, sampling_rate=0.1)

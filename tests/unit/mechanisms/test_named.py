@@ -62,7 +62,8 @@ def test_every_mechanism_with_numbers_for_parameters_has_a_name():
         for kind in KINDS.values()
         for way in kind.ways
     }
-    kinds = {one for one in examples if isinstance(one, type)}
+    kinds = {one for one in examples if isinstance(one, type)} | {ta.ThresholdedHistogram}
+    assert isinstance(parse(KINDS["thresholded-histogram"].first_text), ta.ThresholdedHistogram)
     assert kinds == set(ta.MECHANISMS) - {ta.CustomMechanism, ta.Promise}  # "any" is a promise
 
 
@@ -226,9 +227,11 @@ def test_a_family_must_leave_one_parameter_open():
 
 WITH_DELTA = {"any", "gaussian", "gaussian-classic", "truncated-laplace"}
 OF_SEVERAL = {"gaussian-classic", "truncated-laplace", "dpsgd", "last-iterate"}
+OF_SEVERAL |= {"partition-selection", "thresholded-histogram"}
 FAMILIES = [f"{name}:delta=1e-5" for name in sorted(WITH_DELTA)] + [
     "last-iterate:steps=100,step_size=0.1,strong_convexity=1,smoothness=4,gradient_sensitivity=2,"
     "batch_size=100,data_size=100",
+    "thresholded-histogram:scale=5,keys=2",
     *(name for name in KINDS if name not in OF_SEVERAL),
 ]
 
@@ -252,6 +255,24 @@ def test_what_is_chosen_is_safe_and_the_next_double_is_not(name):
         at = family.make(rounded)
         curve = at.curve() if isinstance(at, ta.Mechanism) else at
         assert limit.excess(curve) <= 1e-12
+
+
+def test_partition_selection_leaks_less_at_some_larger_epsilon_so_none_is_chosen():
+    """The corner of (ε, δ) that no whole number of people reaches moves with ε."""
+    low, high = (ta.PartitionSelection(e, 1e-5).advantage() for e in (0.4, 0.405))
+    assert low > high
+    with pytest.raises(ta.InvalidArgument, match="its risks change with in one direction"):
+        named_family("partition-selection:delta=1e-5")
+
+
+def test_more_noise_carries_more_new_keys_so_a_threshold_is_chosen_instead():
+    little, much = (
+        ta.ThresholdedHistogram(ta.Gaussian(sigma), 25).curve().delta(1.0) for sigma in (5, 50)
+    )
+    assert little < much
+    with pytest.raises(ta.InvalidArgument, match="its risks change with in one direction"):
+        named_family("thresholded-histogram:threshold=25")
+    assert named_family("thresholded-histogram:sigma=5").parameter == "threshold"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from tellapart.curve.composition.compose import Losses, together, total_finite_m
 from tellapart.curve.composition.infinite_loss import with_infinite_loss
 from tellapart.curve.composition.loss_laws import AtomicLoss, LossLaw, Swapped
 from tellapart.curve.gdp import least_mu
-from tellapart.curve.guarantees import from_profile, nothing
+from tellapart.curve.guarantees import nothing, profile_lines
 from tellapart.errors import NotCertified
 
 Steps = Sequence[tuple[LossLaw, int]]
@@ -227,7 +227,7 @@ def _either(ahead: Bracket, back: Bracket) -> Bracket:
     )
     attacks = [ahead.upper, back.upper]
     return Bracket(
-        from_profile(epsilons, deltas),
+        profile_lines(epsilons, deltas),
         worst_case([*attacks, *(curve.mirrored() for curve in attacks)]),
     )
 

@@ -58,6 +58,10 @@ class Trials(ABC):
         """The logarithm of g′(a), where ``above`` = a is ranked above and 1 − a below."""
 
     @abstractmethod
+    def best_within(self, above: Array, mass: Array) -> Array:
+        """g(a + m) − g(a): how likely the best is in a set of mass m, a being ranked above it."""
+
+    @abstractmethod
     def log_chances(self, count: Array) -> Array:
         """The logarithm of the probability of so many runs, for counts from 1."""
 
@@ -114,6 +118,12 @@ class FixedNumber(Trials):
     def log_density(self, above: Array, below: Array) -> Array:
         return np.asarray(math.log(self.mean) + xlogy(self.mean - 1, below))
 
+    def best_within(self, above: Array, mass: Array) -> Array:
+        """(1 − a)^K − (1 − a − m)^K."""
+        left = np.maximum(1 - above, mass)
+        share = np.where(left > 0, mass / np.where(left > 0, left, 1.0), 0.0)
+        return np.asarray(left**self.mean * -np.expm1(self.mean * np.log1p(-share)))
+
     def log_chances(self, count: Array) -> Array:
         return np.where(count == self.mean, 0.0, -np.inf)
 
@@ -135,6 +145,9 @@ class PoissonNumber(Trials):
 
     def log_density(self, above: Array, below: Array) -> Array:
         return np.asarray(math.log(self.mean) - self.mean * above)
+
+    def best_within(self, above: Array, mass: Array) -> Array:
+        return np.asarray(np.exp(-self.mean * above) * -np.expm1(-self.mean * mass))
 
     @property
     def none(self) -> float:
@@ -176,6 +189,18 @@ class TruncatedNegativeBinomial(Trials):
     def log_density(self, above: Array, below: Array) -> Array:
         odds = math.expm1(self.depth)  # (1 − γ)/γ
         return np.asarray(math.log(self.mean) - (self.shape + 1) * np.log1p(above * odds))
+
+    def best_within(self, above: Array, mass: Array) -> Array:
+        """By φ(s) = ((1 − (1 − γ)·s)^−shape − 1)/(γ^−shape − 1), and its limit at shape 0."""
+        if self.mean == 1:
+            return mass
+        odds = math.expm1(self.depth)
+        grown = np.log1p(odds * mass / (1 + odds * above))
+        if self.shape == 0:
+            return np.asarray(grown / self.depth)
+        left = np.exp(-self.shape * np.log1p(odds * above))
+        whole = -math.expm1(-self.shape * self.depth)
+        return np.asarray(left * -np.expm1(-self.shape * grown) / whole)
 
     def log_chances(self, count: Array) -> Array:
         one = float(self.log_density(np.ones(()), np.zeros(())))
@@ -291,11 +316,12 @@ def _mixed(published: Sequence[Published], epsilons: Array) -> Array:
     total = np.zeros(epsilons.size)
     for chance, curve in published:
         deadline.check()
-        total += chance * curve._delta(epsilons) * (1 + _room(curve))
+        total += chance * curve._delta(epsilons) * (1 + rounding_room(curve))
     return total
 
 
-def _room(curve: TradeoffCurve) -> float:
+def rounding_room(curve: TradeoffCurve) -> float:
+    """By how much a number of the base's engine may be off, relative to it."""
     return min(_PROFILE_ROOM * curve._accuracy, _MOST_ROOM)
 
 
@@ -310,7 +336,7 @@ class _Profile(NamedTuple):
     @classmethod
     def of(cls, test: TradeoffCurve, losses: Array) -> _Profile:
         _, tpr, fnr, _ = test._rates(losses)
-        deltas = np.minimum(test._delta(losses) * (1 + _room(test)), 1.0)
+        deltas = np.minimum(test._delta(losses) * (1 + rounding_room(test)), 1.0)
         return cls(losses, deltas, fnr, tpr)
 
     def delta(self, epsilon: Array) -> Array:

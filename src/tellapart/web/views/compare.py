@@ -13,7 +13,7 @@ from tellapart import _checks, pictures, risk
 from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.drawing.record import Ink, Spot
-from tellapart.mechanisms.catalogue import KINDS, REPETITION, parse, terms
+from tellapart.mechanisms.catalogue import KINDS, WRAPPERS, parse, terms
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls
@@ -182,7 +182,7 @@ def _slot(number: int, field: str, text: str) -> Control:
 def _composed(text: str) -> bool:
     parts = terms(text)
     return len(parts) > 1 or any(
-        KINDS[term.name].composition or set(REPETITION) & set(term.values) for term in parts
+        KINDS[term.name].composition or set(WRAPPERS) & set(term.values) for term in parts
     )
 
 

@@ -27,8 +27,8 @@ from typing import Any, TypeVar
 from tellapart import deadline, run
 from tellapart._checks import refuse
 from tellapart.audit.probing.calling import child, program
-from tellapart.cli import limits
 from tellapart.cli.errors import Unexpected
+from tellapart.cli.process import limits
 from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 
 T = TypeVar("T")

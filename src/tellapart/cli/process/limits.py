@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tellapart import deadline
 from tellapart._numeric.text import short
-from tellapart.cli.exits import Exit
+from tellapart.cli.process.exits import Exit
 from tellapart.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tellapart.curve.guarantees import nothing
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Sampling, typed
 from tellapart.mechanisms.combine import Combined, Enclosed, Fineness, Sampled, Step
+from tellapart.mechanisms.matrix_factorisation.strategies import Strategy, strategy_of
 from tellapart.mechanisms.noise import Gaussian
-from tellapart.mechanisms.strategies import Strategy, strategy_of
 from tellapart.neighbours import Neighbours
 
 # Of two guarantees for balls in bins the one is kept that has the smaller ε at this δ; and so many

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.mechanisms.sensitivity import (
+from tellapart.mechanisms.matrix_factorisation.participation import (
     ROUNDING,
     Places,
     Sensitivity,
