@@ -14,7 +14,7 @@ WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
-.PHONY: demo test test-all chromium postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs picture \
+.PHONY: demo test test-all chromium postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs one-run-power picture \
 	screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
@@ -101,6 +101,9 @@ training-bugs: $(PEERS)
 
 watched-bugs: $(PEERS)
 	$(BIN)/python benchmarks/watched_bugs.py --page docs/watched-bugs.md
+
+one-run-power: $(PEERS)
+	$(BIN)/python benchmarks/one_run_power.py --page docs/one-run-power.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

@@ -274,6 +274,52 @@ def test_batches_that_are_cut_are_a_fact():
     assert watch.verdict().refuting[0] == "batches"
 
 
+def looking(seed, cut=None, *, peek=True, steps=60):
+    """A loop that takes a look at further batches, as for a plot, while it goes through its own."""
+    model, optimizer, loader, loss = private(seed)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, seed=seed)
+    done = 0
+    while done < steps:
+        for x, y in loader:
+            if peek:
+                next(iter(loader))
+            optimizer.zero_grad()
+            loss(model(x[:cut]), y[:cut]).backward()
+            optimizer.step()
+            done += 1
+            if done == steps:
+                break
+    return watch
+
+
+def test_a_look_at_a_batch_inside_the_loop_is_no_fact():
+    watch = looking(13)
+    verdict = watch.verdict()
+    assert not verdict.refuted, verdict
+    assert not any("Batches" in said for said in verdict.remarks)
+    # Every step has the batch that its loop drew.
+    assert watch.updates.sums.drawn.sum() == sum(watch.updates.sums.sizes)
+
+
+def test_batches_of_two_loops_at_once_are_no_fact():
+    verdict = looking(14, cut=40, steps=8).verdict()
+    assert "batches" not in verdict.refuting
+    assert any(said.startswith("Batches: ") for said in verdict.remarks)
+    assert "batches" in looking(14, cut=40, peek=False, steps=8).verdict().refuting
+
+
+def test_a_loop_that_begins_anew_for_every_step_is_spared():
+    model, optimizer, loader, loss = private(15)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP)
+    for _ in range(60):
+        x, y = next(iter(loader))
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+    assert not watch.verdict().refuted
+    assert watch.updates.sums.drawn.sum() == sum(watch.updates.sums.sizes)
+
+
 def test_wrong_arguments_are_refused_by_name():
     model, optimizer, loader, _ = private(12)
     with pytest.raises(InvalidArgument, match="optimizer must be what Opacus"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tellapart import _checks
 from tellapart._numeric.text import short
+from tellapart.audit.bounds import percent
 
 # Every test grows with the claim: one that spares the true curve spares every true claim.
 CLAIMS_ARE_FREE = "no correction is needed for testing several claims: the tests are nested"
@@ -68,6 +71,11 @@ class LevelBudget:
         return sum(entry.looks for entry in self.entries)
 
     @property
+    def title(self) -> str:
+        """What is divided: the family-wise level α."""
+        return f"Multiple-testing budget (α = {percent(self.level)})"
+
+    @property
     def sharing(self) -> str:
         """How the tests share the level, in words.
 
@@ -97,3 +105,45 @@ class LevelBudget:
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries] + [f"together: {short(self.level, 3)}"]
         return "\n".join([*lines, *self.free])
+
+
+# How far rounding may take a sum of shares beyond 1.
+_ROUNDING = 1e-12
+
+
+def divided(
+    level: float, names: Sequence[Any], shares: Mapping[Any, float] | None, what: str
+) -> list[float]:
+    """The level of each by its share; those without one divide what is left into equal parts.
+
+    Bonferroni allows any shares that do not depend on the data and add up to at most 1.
+
+    >>> [round(each, 3) for each in divided(0.05, ["a", "b", "c"], {"a": 0.5}, "groups")]
+    [0.025, 0.013, 0.013]
+    """
+    if shares is None:
+        return [level / max(len(names), 1)] * len(names)
+    if not isinstance(shares, Mapping):
+        rule = f'map {what} to their shares of the level, as {{"{names[0]}": 0.5}} does'
+        _checks.refuse("shares", rule, shares)
+    given = {str(name): _share(name, share) for name, share in shares.items()}
+    if unknown := [name for name in given if name not in map(str, names)]:
+        known = _checks.shortened(", ".join(map(str, names)))
+        _checks.refuse("shares", f"be of {what} that there are ({known})", unknown[0])
+    total = sum(given.values())
+    if total > 1 + _ROUNDING:
+        _checks.refuse("shares", f"add up to at most 1, the level of all {what}", total)
+    rest = [str(name) for name in names if str(name) not in given]
+    if rest and total >= 1 - _ROUNDING:
+        unnamed = _checks.shortened(", ".join(rest))
+        rule = f"leave a part of the level for the {what} without a share ({unnamed})"
+        _checks.refuse("shares", rule, dict(shares))
+    other = (1 - total) / max(len(rest), 1)
+    return [level * min(given.get(str(name), other), 1.0) for name in names]
+
+
+def _share(name: Any, share: Any) -> float:
+    value = _checks.number(**{f"shares[{name!r}]": share})
+    if not 0 < value <= 1:
+        _checks.refuse(f"shares[{name!r}]", "be above 0 and at most 1", share)
+    return value

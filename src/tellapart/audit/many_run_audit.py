@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from tellapart.audit.evidence.count import credible_evidence, fixed_evidence
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import End, best_rank, directions, geometric_ranks, look_at
-from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget, divided
 from tellapart.audit.methods import Band, Fixed, Method, Ranks, Split
 from tellapart.audit.scores import Scores
 from tellapart.errors import Unsupported
@@ -32,13 +34,16 @@ def many_runs(
     method: Method | None = None,
     *,
     each_group: bool = False,
+    shares: Mapping[Any, float] | None = None,
 ) -> Evidence:
     """What membership-inference scores of independent trainings or calls show about a mechanism.
 
     Every score must come from its own run, with the record in (members) or out (non-members).
     Scores of several records may be pooled if both sides have the same mix of them; groups whose
     mix plainly differs are refused. With ``each_group`` every group is audited by itself, for an
-    equal share of the level: use it where groups are records, of which some may leak more.
+    equal share of the level: use it where groups are records, of which some may leak more. Or for
+    its own of ``shares``, as {"outlier": 0.5}: groups not named divide what is left. Fix them
+    before any score is seen.
 
     >>> scores = Scores(members=[3.1, 2.9, 2.5, 2.2] * 25, non_members=[0.3, 0.1, -0.2, 0] * 25)
     >>> evidence = many_runs(scores)
@@ -51,10 +56,12 @@ def many_runs(
     _checks.instance(Method, _METHODS, method=chosen)
     if each_group:
         groups = scores.by_group()
-        share = level / len(groups)
+        each = zip(groups.items(), divided(level, list(groups), shares, "groups"), strict=True)
         return together(
-            {f"group {label}": _evidence(group, share, chosen) for label, group in groups.items()}
+            {f"group {label}": _evidence(group, own, chosen) for (label, group), own in each}
         )
+    if shares is not None:
+        _checks.refuse("shares", "come with each_group=True: groups share the level", shares)
     _check_same_mix(scores)
     return _evidence(scores, level, chosen)
 

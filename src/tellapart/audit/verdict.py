@@ -286,7 +286,12 @@ class Verdict(Plotted):
         return f"Verdict({self.headline})"
 
     def __str__(self) -> str:
-        return "\n".join([self.headline, *self.reasons()])
+        return "\n".join([self.headline, *self.reasons(), *self._budget()])
+
+    def _budget(self) -> list[str]:
+        """How the level was divided; `evidence.ledger` has it in full."""
+        ledger = self.evidence.ledger
+        return [f"{ledger.title}: {ledger.sharing}."] if self.evidence.can_refute else []
 
     @property
     def headline(self) -> str:

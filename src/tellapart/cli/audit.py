@@ -121,13 +121,32 @@ class MethodOptions:
         ),
     ] = None
     guesses_in: Annotated[
-        Whole | None,
-        Parameter(help="For one-run: how many canaries to guess “in”.", show_default=False),
-    ] = None
+        tuple[Whole, ...],
+        Parameter(
+            help="For one-run: how many canaries to guess “in”; repeated, several numbers share "
+            "the level.",
+            negative="",
+            show_default=False,
+        ),
+    ] = ()
     guesses_out: Annotated[
-        Whole | None,
-        Parameter(help="For one-run: how many canaries to guess “out”.", show_default=False),
-    ] = None
+        tuple[Whole, ...],
+        Parameter(
+            help="For one-run: how many canaries to guess “out”; as often as --guesses-in.",
+            negative="",
+            show_default=False,
+        ),
+    ] = ()
+    share: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A share of the level, fixed before seeing these scores; may be repeated. With "
+            "--each-group as group=0.5 (groups without one divide the rest), with several "
+            "--guesses-in one number for each.",
+            negative="",
+            show_default=False,
+        ),
+    ] = ()
     seed: Annotated[Whole, Parameter(help="Random seed of --method split.")] = 0
 
     def for_many_runs(self, delta: float) -> Method:
@@ -155,10 +174,21 @@ class MethodOptions:
             return Split(delta=delta, seed=self.seed)
         return Band() if self.method == "band" else Ranks()
 
-    def for_one_run(self, delta: float) -> Guessing | Split | Independent | None:
+    def shares(self, each_group: str | None) -> dict[str, float] | None:
+        """The shares of the level, by group."""
+        if self.share and each_group is None:
+            refuse("--share", "come with --each-group, or with several --guesses-in", self.share[0])
+        shares: dict[str, float] = {}
+        for given in self.share:
+            name, equals, share = given.rpartition("=")
+            if not equals or name in shares:
+                refuse("--share", "be written as group=0.5, once for a group", given)
+            shares[name] = _share(share)
+        return shares or None
+
+    def for_one_run(self, delta: float) -> list[Guessing] | Split | Independent | None:
         """The method for one run; None lets the claim fix how many canaries to guess."""
         self._unused("one-run", "threshold")
-        guesses = (self.guesses_in, self.guesses_out)
         known: dict[str | None, Split | Independent | None] = {
             None: None,
             "split": Split(delta=delta, seed=self.seed),
@@ -167,24 +197,44 @@ class MethodOptions:
         if self.method not in known:
             rule = "be split or independent, or be left out, with --design one-run"
             refuse("--method", rule, self.method)
-        if guesses == (None, None):
+        count = max(len(self.guesses_in), len(self.guesses_out))
+        if self.share and len(self.share) != count:
+            rule = f"be given for each of {count} numbers of guesses" if count else _NOT_SHARED
+            refuse("--share", rule, " ".join(self.share))
+        if not count:
             return known[self.method]
         if self.method is not None:
             refuse("--method", "be left out where guesses are given", self.method)
-        return Guessing(*(count or 0 for count in guesses))
+        sides = [side or (0,) * count for side in (self.guesses_in, self.guesses_out)]
+        if {len(side) for side in sides} != {count}:
+            refuse("--guesses-out", "be given as often as --guesses-in", self.guesses_out)
+        shares = [_share(share) for share in self.share] or [1 / count] * count
+        return [Guessing(*each) for each in zip(*sides, shares, strict=True)]
 
     def for_one_model(self, prior: float | None) -> None:
         """Nothing is to be looked for in one model but, with a prior, beyond one threshold."""
-        self._unused("one-model", "method", "guesses_in", "guesses_out")
+        self._unused("one-model", "method", "guesses_in", "guesses_out", "share")
         if prior is None and self.threshold is not None:
             rule = "come with --prior with --design one-model, for the PPV beyond it"
             refuse("--threshold", rule, self.threshold)
 
     def _unused(self, design: str, *options: str) -> None:
         for name in options:
-            if (value := asdict(self)[name]) is not None:
+            if (value := asdict(self)[name]) not in (None, ()):
                 option = f"--{name.replace('_', '-')}"
+                value = value[0] if isinstance(value, tuple) else value
                 refuse(option, f"be left out with --design {design}", value)
+
+
+_NOT_SHARED = "come with several --guesses-in with --design one-run"
+
+
+def _share(given: str) -> float:
+    """A share of the level as typed."""
+    try:
+        return float(given)
+    except ValueError:
+        refuse("--share", "end in a number, such as 0.5", given)
 
 
 class _CountOptions(ABC):
@@ -471,7 +521,8 @@ def _judged(
         evidence = one_run(scores, looking.confidence, method_of_one, claim=claim)
     else:
         method = looking.for_many_runs(delta)
-        evidence = many_runs(scores, looking.confidence, method, each_group=grouped)
+        shares = looking.shares(columns.each_group)
+        evidence = many_runs(scores, looking.confidence, method, each_group=grouped, shares=shares)
     return _held_against(claim, name, evidence)
 
 

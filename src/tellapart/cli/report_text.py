@@ -15,7 +15,6 @@ from tellapart import report as reporting
 from tellapart._numeric.text import short
 from tellapart.audit import Scores, Verdict
 from tellapart.audit.attack_metrics import Metrics
-from tellapart.audit.bounds import percent
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.cli import terminal
@@ -184,7 +183,7 @@ def text(console: Console, summary: AuditSummary, *, verbose: bool = False) -> N
         return
     console.print()
     if summary.ledger is not None and not summary.bayesian:
-        terminal.line(console, f"{_budget(summary.ledger)}: {summary.ledger.sharing}.")
+        terminal.line(console, f"{summary.ledger.title}: {summary.ledger.sharing}.")
     terminal.line(console, f"Experimental design: {_design(summary)}.")
     if summary.brief:
         terminal.line(console, f"Assumptions: {summary.brief}")
@@ -194,7 +193,7 @@ def text(console: Console, summary: AuditSummary, *, verbose: bool = False) -> N
 def _in_full(console: Console, summary: AuditSummary) -> None:
     if summary.ledger is not None and not summary.bayesian:
         console.print()
-        terminal.title(console, _budget(summary.ledger))
+        terminal.title(console, summary.ledger.title)
         for line in _ledger(summary.ledger):
             terminal.item(console, line)
     console.print()
@@ -209,10 +208,6 @@ def _in_full(console: Console, summary: AuditSummary) -> None:
 
 def _design(summary: AuditSummary) -> str:
     return f"{summary.design}, {summary.counted}" if summary.counted else summary.design
-
-
-def _budget(ledger: LevelBudget) -> str:
-    return f"Multiple-testing budget (α = {percent(ledger.level)})"
 
 
 def _ledger(ledger: LevelBudget) -> list[str]:

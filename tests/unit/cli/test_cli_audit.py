@@ -241,6 +241,14 @@ def test_each_group_is_paid_for(parsed):
     ] * 2
 
 
+def test_groups_share_the_level_as_told(parsed):
+    found = parsed(f"{MANY} --epsilon 1 --each-group record --share a=0.9", code=1)
+    evidence = audit.many_runs(read(group="record"), each_group=True, shares={"a": 0.9})
+    assert found["shown"][0]["value"] == evidence.epsilon_lower().value
+    levels = [entry["level"] for entry in found["ledger"]["entries"]]
+    assert levels == [entry.level for entry in evidence.ledger.entries]
+
+
 def test_a_long_ledger_is_summed_up(run, folder):
     groups = np.tile(np.arange(20), 2 * COUNT // 20)
     held = dict(np.load(folder / "runs.npz"))
@@ -261,6 +269,14 @@ ONE = "audit canaries.npz --design one-run"
         ("--guesses-in 50", audit.Guessing(50, 0)),
         ("--guesses-in 50 --guesses-out 30", audit.Guessing(50, 30)),
         ("--guesses-out 30", audit.Guessing(0, 30)),
+        (
+            "--guesses-in 50 --guesses-in 9 --guesses-out 50 --guesses-out 0",
+            [audit.Guessing(50, 50, 0.5), audit.Guessing(9, 0, 0.5)],
+        ),
+        (
+            "--guesses-in 50 --guesses-in 9 --share 0.8 --share 0.1",
+            [audit.Guessing(50, 0, 0.8), audit.Guessing(9, 0, 0.1)],
+        ),
         ("--method split --seed 2", audit.Split(delta=1e-5, seed=2)),
     ],
 )
@@ -344,6 +360,38 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
             "and only with them, got 2.0",
         ),
         (f"{MANY} --guesses-in 3", "--guesses-in must be left out with --design many-runs, got 3"),
+        (
+            f"{MANY} --share a=0.5",
+            "--share must come with --each-group, or with several --guesses-in, got 'a=0.5'",
+        ),
+        (
+            f"{MANY} --each-group record --share 0.5",
+            "--share must be written as group=0.5, once for a group, got '0.5'",
+        ),
+        (
+            f"{MANY} --each-group record --share a=half",
+            "--share must end in a number, such as 0.5, got 'half'",
+        ),
+        (
+            f"{MANY} --each-group record --share a=0.7 --share b=0.7",
+            "shares must add up to at most 1, the level of all groups, got 1.4",
+        ),
+        (
+            f"{ONE} --guesses-in 3 --guesses-in 4 --share 0.5",
+            "--share must be given for each of 2 numbers of guesses, got '0.5'",
+        ),
+        (
+            f"{ONE} --share 0.5",
+            "--share must come with several --guesses-in with --design one-run, got '0.5'",
+        ),
+        (
+            f"{ONE} --guesses-in 3 --guesses-in 4 --guesses-out 5",
+            "--guesses-out must be given as often as --guesses-in, got (5,)",
+        ),
+        (
+            f"{ONE} --guesses-in 3 --guesses-in 4 --share 0.8 --share 0.4",
+            "the shares of the guesses must add up to at most 1, and be of some, got 1.2",
+        ),
         (
             f"{ONE} --method band",
             "--method must be split or independent, or be left out, with --design one-run, "

@@ -37,7 +37,7 @@ from tellapart.audit.evidence.base import (
 )
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.thresholds import directions
-from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget
+from tellapart.audit.level_budget import CLAIMS_ARE_FREE, Entry, LevelBudget, divided
 from tellapart.audit.methods import Credible, Fixed, Prior
 from tellapart.audit.scores import Scores
 from tellapart.curve.atomic import AtomicCurve
@@ -221,10 +221,16 @@ class CountEvidence(Evidence):
         return replace(self, ledger=self.ledger.at_level(level))
 
 
-def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95) -> Evidence:
+def from_counts(
+    counts: Counts | Mapping[str, Counts],
+    confidence: float = 0.95,
+    *,
+    shares: Mapping[str, float] | None = None,
+) -> Evidence:
     """What attacks show that were fixed before these runs were made.
 
-    One attack's counts, or several by name: each then gets an equal share of the level.
+    One attack's counts, or several by name: each then gets an equal share of the level, or its
+    own of ``shares``, fixed before the counts were seen; those not named divide what is left.
 
     >>> counts = Counts(true_positives=90, members=100, false_positives=0, non_members=100)
     >>> print(from_counts(counts).epsilon_lower())
@@ -234,10 +240,14 @@ def from_counts(counts: Counts | Mapping[str, Counts], confidence: float = 0.95)
     --------
     tellapart.audit.counts.intervals.buehler_epsilon : the bound by itself
     """
-    if isinstance(counts, Mapping):
-        share = (1 - _checks.inside_unit(confidence=confidence)) / max(len(counts), 1)
-        return together({name: from_counts(attack, 1 - share) for name, attack in counts.items()})
     level = 1 - _checks.inside_unit(confidence=confidence)
+    if isinstance(counts, Mapping):
+        levels = divided(level, list(counts), shares, "attacks")
+        each = zip(counts.items(), levels, strict=True)
+        return together({name: from_counts(attack, 1 - own) for (name, attack), own in each})
+    if shares is not None:
+        rule = "be left out for one attack, which has all of the level"
+        _checks.refuse("shares", rule, shares)
     _checks.instance(Counts, "audit.Counts", counts=counts)
     return CountEvidence(counts, _ledger("the attack", level))
 

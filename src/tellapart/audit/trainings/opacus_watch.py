@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tellapart import _checks
@@ -18,6 +19,10 @@ from tellapart.mechanisms.subject import Subject
 _TINY = 1e-6
 # A claimed rate this close to the loader's is batch_size/len(data), which Opacus does not draw at.
 _ROUNDED = 0.1
+_MIXED = (
+    "Batches: the loader was gone through by two loops at once, so that the records of some steps "
+    "are not known; that each step used the batch drawn for it is not checked."
+)
 _GHOST = "Ghost clipping: canaries enter after clipping, so that their gain says nothing of it; "
 
 
@@ -113,7 +118,7 @@ class OpacusWatch:
             seed=seed,
         )
         self._optimizer, self._layers = optimizer, parameters
-        self._drawn: deque[Sequence[int]] = deque()
+        self._drawn = _Draws()
         self._sampler = sampler
         self._kind = type(sampler)
         sampler.__class__ = _logging(type(sampler), self._drawn)
@@ -209,26 +214,63 @@ class OpacusWatch:
             for layer, own in zip(self._layers, sums, strict=True)
         ]
         batch = self._batch()
-        size = len(batch) if self._ghost else self._rows
+        size = len(batch or ()) if self._ghost else self._rows
         self._rows = 0
         self.updates.record(torch.cat(parts).numpy(), size, batch)
 
-    def _batch(self) -> list[int]:
-        """Which records the loader drew for this step: those of one batch, or of several."""
-        if not self._drawn:
+    def _batch(self) -> list[int] | None:
+        """Which records the loader drew for this step; None where nobody can say."""
+        waiting = self._drawn.waiting()
+        if waiting is None:
             raise Unsupported(
                 "a step was made on a batch that the watched loader did not draw: give watch() the "
                 "loader that your loop goes through, before it starts"
             )
-        batch = list(self._drawn.popleft())
+        batch = list(waiting.popleft())
         if self._ghost:
             return batch
-        while len(batch) < self._rows and self._drawn:
-            batch += self._drawn.popleft()
-        if len(batch) != self._rows:
-            words = f"a step used {self._rows} records where {len(batch)} were drawn"
-            self.updates.refute("batches", words)
+        while len(batch) < self._rows and waiting:  # those of several batches
+            batch += waiting.popleft()
+        if len(batch) == self._rows:
+            return batch
+        if self._drawn.mixed:
+            if _MIXED not in self.updates.remarks:
+                self.updates.remarks.append(_MIXED)
+            return None
+        words = f"a step used {self._rows} records where {len(batch)} were drawn"
+        self.updates.refute("batches", words)
         return batch
+
+
+@dataclass(eq=False)
+class _Pass:
+    """What one pass through the loader drew that no step has used yet."""
+
+    batches: deque[Sequence[int]] = field(default_factory=deque)
+    running: bool = True
+
+
+@dataclass(eq=False)
+class _Draws:
+    """What the loader drew, by pass: a second one may begin inside a loop, to look at a batch."""
+
+    passes: list[_Pass] = field(default_factory=list)
+    # Whether a pass began while another ran or had batches left: whose batch a step used is unknown
+    # then, so that no number of records is a fact.
+    mixed: bool = False
+
+    def begin(self) -> _Pass:
+        """A further pass; of those that ended, what is left was looked at, or is of no use."""
+        self.mixed |= any(each.running or each.batches for each in self.passes)
+        self.passes = [each for each in self.passes if each.running]
+        self.passes.append(_Pass())
+        return self.passes[-1]
+
+    def waiting(self) -> deque[Sequence[int]] | None:
+        """The batches that a step may have used: of the last pass that still runs, if any does."""
+        held = [each for each in self.passes if each.batches]
+        held.sort(key=lambda each: each.running)  # stable: the latest of a kind stays last
+        return held[-1].batches if held else None
 
 
 def clipped_sums(rows: Sequence[Any], clip: float) -> list[Any]:
@@ -242,14 +284,17 @@ def clipped_sums(rows: Sequence[Any], clip: float) -> list[Any]:
     return [torch.tensordot(factor.to(row.dtype), row, dims=1) for row in rows]
 
 
-def _logging(kind: type, drawn: deque[Sequence[int]]) -> type:
+def _logging(kind: type, draws: _Draws) -> type:
     """The same kind of batch sampler, which also says what it drew."""
 
     def logged(self: Any) -> Iterator[Any]:
-        drawn.clear()  # what a loop left behind is of another epoch
-        for batch in kind.__iter__(self):  # type: ignore[attr-defined]
-            drawn.append(batch)
-            yield batch
+        own = draws.begin()
+        try:
+            for batch in kind.__iter__(self):  # type: ignore[attr-defined]
+                own.batches.append(batch)
+                yield batch
+        finally:  # at its end, or where the loop let go of it
+            own.running = False
 
     return type(kind.__name__, (kind,), {"__iter__": logged})
 

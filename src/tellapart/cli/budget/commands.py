@@ -13,8 +13,8 @@ from tellapart import report as reporting
 from tellapart.budget.spending import RELATIONS, StepwiseBudget
 from tellapart.cli import terminal
 from tellapart.cli.budget import ledger_text
-from tellapart.cli.exits import Exit
 from tellapart.cli.options import Json, Option, Output
+from tellapart.cli.process.exits import Exit
 from tellapart.cli.report_text import Page, ReportAnswers, written
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported
 from tellapart.mechanisms.combine import Repeated

@@ -1,5 +1,6 @@
 """Laws of evidence at ranks: what must not change an audit, and what must agree with what."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -164,6 +165,62 @@ def test_groups_and_directions_are_paid_for():
     assert both.epsilon_lower().value < one.epsilon_lower().value
     for evidence in (one, both, each):
         assert sum(e.spent for e in evidence.ledger.entries) == pytest.approx(0.05)
+
+
+def _grouped(names=("a", "b", "c")):
+    draw, groups = np.random.default_rng(0), np.repeat(names, 60)
+    sides = draw.normal(1, 1, groups.size), draw.normal(0, 1, groups.size)
+    return audit.Scores(*sides, member_groups=groups, non_member_groups=groups)
+
+
+def test_groups_get_the_shares_that_are_set():
+    each = audit.many_runs(_grouped(), each_group=True, shares={"b": 0.6})
+    levels = {name: part.ledger.level for name, part in each.parts.items()}
+    assert levels == pytest.approx({"group a": 0.01, "group b": 0.03, "group c": 0.01})
+    assert each.confidence == pytest.approx(0.95)
+    # As if each had been audited by itself at that level; numbers may name groups, too.
+    alone = audit.many_runs(_grouped().by_group()["b"], 0.97)
+    assert each.parts["group b"].epsilon_lower().value == alone.epsilon_lower().value
+    numbered = audit.many_runs(_grouped((7, 8)), each_group=True, shares={7: 0.8, "8": 0.1})
+    assert numbered.confidence == pytest.approx(0.955)  # a part of the level is not spent
+
+
+def test_attacks_get_the_shares_that_are_set():
+    counts = audit.Counts(90, 100, 0, 100)
+    each = audit.from_counts({"loss": counts, "gradient": counts}, shares={"loss": 0.9})
+    assert [part.ledger.level for part in each.parts.values()] == pytest.approx([0.045, 0.005])
+    assert "loss: the attack: 0.0338" in str(each.ledger)
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ({"a": 0.7, "b": 0.4}, "shares must add up to at most 1, the level of all groups, got 1.1"),
+        ({"a": 0.5, "b": 0.5}, r"leave a part of the level for the groups without a share \(c\)"),
+        ({"d": 0.5}, r"shares must be of groups that there are \(a, b, c\), got 'd'"),
+        ({"a": 0.0}, r"shares\['a'\] must be above 0 and at most 1, got 0"),
+        ({"a": math.nan}, "not be NaN"),
+        ([0.5, 0.5], "shares must map groups to their shares of the level"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(shares, words):
+    with pytest.raises(ta.InvalidArgument, match=words):
+        audit.many_runs(_grouped(), each_group=True, shares=shares)
+
+
+def test_shares_of_one_test_are_refused():
+    with pytest.raises(ta.InvalidArgument, match="come with each_group=True"):
+        audit.many_runs(_grouped(), shares={"a": 0.5})
+    with pytest.raises(ta.InvalidArgument, match="one attack, which has all of the level"):
+        audit.from_counts(audit.Counts(90, 100, 0, 100), shares={"a": 0.5})
+
+
+def test_a_printed_verdict_says_how_the_level_was_divided():
+    evidence = audit.many_runs(_grouped(), each_group=True, shares={"b": 0.6})
+    said = str(audit.judge(ta.guarantee(epsilon=1), evidence))
+    assert said.endswith(f"Multiple-testing budget (α = 5 %): {evidence.ledger.sharing}.")
+    belief = audit.many_runs(_grouped(), method=audit.Credible(1.0))
+    assert "budget" not in str(audit.judge(ta.guarantee(epsilon=1), belief))
 
 
 def test_every_look_stays_within_its_entry():
