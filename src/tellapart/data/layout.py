@@ -31,7 +31,7 @@ SCORE, MEMBER = "score", "member"
 
 # Names of columns in small letters, without blanks, dashes and dots.
 _MEMBER_NAMES = re.compile(
-    "(is|in)?mem(ber)?(ship)?(label)?|(is)?(in)?train(ing)?(set|data)?|trainedon|(is)?in(side|out)?|"
+    "(is|in)?mem(ber)?(ships?)?(labels?)?|(is)?(in)?train(ing)?(set|data)?|trainedon|(is)?in(side|out)?|"
     "(is)?included|split"
 )
 _SCORE_NAMES = re.compile(
@@ -189,11 +189,11 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
     if named:
         _ask(table, "membership labels", "member", named)
     labels = [name for name in free if _two_valued(table, name, member_value)]
-    rest = [name for name in free if name not in labels and not _IDS.fullmatch(_bare(name))]
-    counted = [name for name in rest if not _counts(table, name)]
+    others = [name for name in free if name not in labels and not _counts(table, name)]
     # A class label beside other columns may be anything; alone with a score it is membership.
-    if len(labels) == 1 and (asked.score is not None or len(counted) == 1):
-        return labels[0], True
+    alone = len(others) == (1 if asked.score is None else 0)
+    if len(labels) == 1 and (alone or member_value is not None):
+        return labels[0], alone
     if labels and len(table.names) > 1:
         _ask(table, "membership labels", "member", labels)
     raise _no_labels(table)
@@ -265,22 +265,47 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 def _ask(table: Table, what: str, part: str, candidates: Sequence[str]) -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
-    shown = f"'{example}'" if " " in example else example
     raise NoColumn(
         f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
-        f"Choose with --{part}-column {shown}, in Python {part}={example!r}"
+        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}"
     )
 
 
 def _no_labels(table: Table) -> NoColumn:
     """Scores without labels: how they may be given."""
-    there = listed(table.names)
+    sides = "--members in.csv --non-members out.csv, in Python members=, non_members="
+    if len(table.names) == 1:
+        return NoColumn(
+            f"{table} must say who is a member, and has one {table.what}, {listed(table.names)}: "
+            f"add a column of labels, or give a file for each side with {sides}"
+        )
+    such = (
+        "--member-column names it and --member-value its value for members (in Python member=, "
+        "member_value=)"
+    )
+    for name in table.names:
+        values = _values(table, name)
+        if len(values) == 2 and not _is_score(name):
+            such = (
+                f"{name!r} has two values, {' and '.join(map(repr, values))}; if it is that, type "
+                f"--member-column {_quoted(name)} --member-value {_quoted(values[0])}, in Python "
+                f"member={name!r}, member_value={values[0]!r}"
+            )
+            break
     return NoColumn(
         f"{table} must have {_a(table)} that says who is a member, such as 'member' with 1 and 0, "
-        f"has {there}: --member-column names it and --member-value its value for members (in "
-        "Python member=, member_value=); scores in a file for each side are read with --members "
-        "in.csv --non-members out.csv"
+        f"has {listed(table.names)}: {such}. Scores in a file for each side are read with {sides}"
     )
+
+
+def _values(table: Table, name: str) -> list[str]:
+    """The different values of a column, in order."""
+    return list(dict.fromkeys(str(x).strip() for x in table.head(name) if not is_missing(x)))
+
+
+def _quoted(text: str) -> str:
+    """As typed on a command line."""
+    return text if re.fullmatch(r"[\w.-]+", text) else f"'{text}'"
 
 
 def _a(table: Table) -> str:

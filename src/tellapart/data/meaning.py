@@ -34,9 +34,9 @@ TRUTH = (
 DROP = "; --drop-missing, in Python drop_missing=True, leaves such rows out and counts them"
 
 # Words for members and for non-members, in small letters, without blanks, - and _ within.
-MEMBER_WORDS = frozenset(("1", "1.0", "true", "t", "yes", "y", "in"))
+MEMBER_WORDS = frozenset(("1", "true", "t", "yes", "y", "in"))
 MEMBER_WORDS |= {"member", "members", "train", "training"}
-NON_MEMBER_WORDS = frozenset(("0", "0.0", "false", "f", "no", "n", "out"))
+NON_MEMBER_WORDS = frozenset(("0", "false", "f", "no", "n", "out"))
 NON_MEMBER_WORDS |= {"nonmember", "nonmembers", "notmember", "test", "testing"}
 # What needs no word: these are the labels as asked for.
 _PLAIN = frozenset(("1", "0", "true", "false"))
@@ -72,8 +72,12 @@ def is_missing_text(cell: str) -> bool:
 
 
 def plain_word(value: object) -> str:
-    """A label in small letters, without blanks and dashes: Non-Member is nonmember."""
-    return re.sub(r"[\s_-]+", "", str(value)).lower()
+    """A label in small letters, without blanks and dashes: Non-Member is nonmember, 1.0 is 1."""
+    text = str(value).strip().lower()
+    if _NUMBER.fullmatch(text):  # a minus is no dash
+        number = float(text)
+        return str(int(number)) if number in (0, 1) else text
+    return re.sub(r"(?<=[a-z])[\s_-]+(?=[a-z])", "", text)
 
 
 def is_missing(value: object) -> bool:

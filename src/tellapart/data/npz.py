@@ -74,6 +74,10 @@ def alone(source: Source) -> NDArray[Any]:
         raise BadScores(f"{source} must be an .npy file of plain numbers") from wrong
 
 
+class _Pickled(ValueError):
+    """An array whose numbers could be had only by running what the file says."""
+
+
 @dataclass(frozen=True)
 class _Header:
     """What an array says of itself, before any of it is read."""
@@ -96,7 +100,9 @@ def _header(file: IO[bytes], most: int, fields: bool) -> _Header:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of files that Python 2 wrote
         shape, fortran, kind = read(file)
-    if kind.hasobject or min(shape, default=0) < 0 or not kind.itemsize or kind.subdtype:
+    if kind.hasobject:
+        raise _Pickled("an array of objects")
+    if min(shape, default=0) < 0 or not kind.itemsize or kind.subdtype:
         raise ValueError("an array of no plain numbers")
     if kind.names and not (fields and all(kind[name].kind in "biufUS" for name in kind.names)):
         raise ValueError("an array of no plain numbers")
@@ -274,7 +280,10 @@ def _damaged(table: ArchiveTable | ArrayTable) -> Iterator[None]:
             if table.what == "array"
             else "an .npy file of plain numbers"
         )
-        raise BadScores(f"{table.source} must be {what}") from wrong
+        why = ""
+        if isinstance(wrong, _Pickled):
+            why = ": objects are pickled, and may run any code when opened; save .astype(float)"
+        raise BadScores(f"{table.source} must be {what}{why}") from wrong
 
 
 class _Listed(io.BufferedIOBase):
