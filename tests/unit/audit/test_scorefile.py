@@ -336,10 +336,9 @@ def refusal(path, **asked):
         ),
         (
             "loss\n1.5\n",
-            "f.csv must have a column that says who is a member, such as 'member' with 1 and 0, "
-            "has 'loss': --member-column names it and --member-value its value for members (in "
-            "Python member=, member_value=); scores in a file for each side are read with "
-            "--members in.csv --non-members out.csv",
+            "f.csv must say who is a member, and has one column, 'loss': add a column of labels, or "
+            "give a file for each side with --members in.csv --non-members out.csv, in Python "
+            "members=, non_members=",
         ),
     ],
 )
@@ -442,7 +441,7 @@ def test_bad_archives_are_named(tmp_path):
     said = "members must not be NaN, got nan in row 1 of f.npz (counted from 0)"
     assert refusal(path) == said + DROP
     np.savez(path, members=[1.0])
-    assert refusal(path).startswith("f.npz must have an array that says who is a member")
+    assert refusal(path).startswith("f.npz must say who is a member, and has one array")
     np.savez(path, score=[1.0, 2.0], member=[1])
     assert refusal(path) == "member must have one label for each of 2 scores, got 1 in f.npz"
 
