@@ -119,7 +119,7 @@ def good_files(rng):
     return {
         "f.csv": text.encode(),
         "f.tsv": text.replace(",", "\t").encode(rng.choice(["utf-8", "utf-16", "latin-1"])),
-        "f.txt": text.replace(",run", "").replace(",", " ").encode(),
+        "f.txt": "".join(f"{row[0]} {row[1]}\n" for row in rows).encode(),
         "f.npy": one.getvalue(),
         "f.jsonl": "".join(f"{json.dumps(row)}\n" for row in records).encode(),
         "scores.json": json.dumps(records).encode(),

@@ -135,8 +135,7 @@ def _layout(source: Source, lines: list[str]) -> _Layout:
     head = rows[0]
     if _is_header(source, head, [row for row in more if row]):
         names, named, first = _names(head), True, skipped + 2
-        widths = {len(row) for row in more if row}
-        if widths == {len(head) + 1}:  # as R writes them
+        if _has_row_names(head, [row for row in more if row]):
             names = [ROW_NAMES, *names]
             notes.append("the first column holds row names, as R writes them")
     else:
@@ -204,6 +203,15 @@ def _is_header(source: Source, head: list[str], rows: list[list[str]]) -> bool:
     raise BadScores(
         f"{source} must name its columns in line 1, got {', '.join(filled)}, which may be names or "
         "scores: write names such as score and member above the rows"
+    )
+
+
+def _has_row_names(head: list[str], rows: list[list[str]]) -> bool:
+    """Whether rows are one cell wider than the header, for row names, as R writes them."""
+    first = [row[0].strip() for row in rows]
+    counted = first == [str(k + 1) for k in range(len(first))]
+    return {len(row) for row in rows} == {len(head) + 1} and (
+        counted or not any(map(is_number, first))
     )
 
 

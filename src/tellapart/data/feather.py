@@ -26,7 +26,8 @@ class FeatherTable:
                 "reading Feather files needs: pip install 'tellapart[files]'"
             ) from missing
         self.source, self._limits = source, limits
-        self._errors = (pa.ArrowException, OSError)
+        # What bytes that are no table make PyArrow raise, names that are no text among them.
+        self._errors = (pa.ArrowException, OSError, ValueError, LookupError, MemoryError)
         self._table = pa.Table.from_batches
         self.notes: list[str] = []
         file = opened.enter_context(source.opened())
@@ -68,5 +69,7 @@ class FeatherTable:
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        except BadScores:
+            raise
         except self._errors as wrong:
             raise unreadable(self.source, wrong) from wrong

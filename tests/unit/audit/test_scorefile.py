@@ -336,8 +336,8 @@ def refusal(path, **asked):
         ),
         (
             "loss\n1.5\n",
-            "f.csv must say who is a member, and has one column, 'loss': add a column of labels, or "
-            "give a file for each side with --members in.csv --non-members out.csv, in Python "
+            "f.csv must say who is a member, and has one column, 'loss': add a column of labels, "
+            "or give a file for each side with --members in.csv --non-members out.csv, in Python "
             "members=, non_members=",
         ),
     ],
