@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from tellapart._numeric.text import short
+
 Tell = Callable[[float], None]
 
 # Where nobody watches a bar, so many seconds pass between two lines.
@@ -25,7 +27,7 @@ def in_words(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 1.5 * _HOUR:
         return f"{seconds / _MINUTE:.0f} min"
-    return f"{float(f'{seconds / _HOUR:.2g}'):,g} h"
+    return f"{short(seconds / _HOUR, 2)} h"
 
 
 class TimeLeft:
@@ -102,7 +104,7 @@ def shown(progress: Tell | bool | None, what: str, total: int) -> Iterator[Tell 
         def tell(share: float) -> None:
             first[0] = share if first[0] < 0 else first[0]  # what was kept already took no time
             gone = (share - first[0]) * total
-            words = what if gone < 1 else f"{what}, {left.took / gone:.3g} s each"
+            words = what if gone < 1 else f"{what}, {short(left.took / gone, 3)} s each"
             bar.update(task, completed=round(share * total), description=words)
 
         yield tell
