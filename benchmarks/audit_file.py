@@ -42,10 +42,19 @@ def judged(path: str) -> None:
     for claim in CLAIMS:
         print(audit.judge(claim, evidence))
     end, cpu = time.perf_counter(), time.process_time() - before
-    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    peak = usage / 2**20 if sys.platform != "darwin" else usage / 2**30
+    peak = _peak()
     print(f"\nwall {end - start:.1f} s (reading {read - start:.1f} s), CPU {cpu:.1f} s")
     print(f"{end - start} {peak}")
+
+
+def _peak() -> float:
+    """The largest memory of this process in GiB; getrusage would count that of its parent, too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        held = next(row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
+        return int(held.split()[1]) / 2**20
+    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage / 2**20 if sys.platform != "darwin" else usage / 2**30
 
 
 def written(folder: Path, rows: int, kind: str) -> Path:

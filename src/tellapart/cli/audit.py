@@ -364,7 +364,8 @@ class FlaggedOptions(_CountOptions):
         named = {name: text for name, text in sides.items() if text and not text.isdecimal()}
         if not named:
             return self, Files(tuple(files))
-        if set(sides) - set(named) or self.true_positives is not None or files:
+        counted = (self.true_positives, self.false_positives) != (None, None)
+        if set(sides) - set(named) or counted or files:
             raise InvalidArgument(
                 "--members and --non-members must be given together, each a file of scores and "
                 "without other files; or each a number, with --true-positives and "

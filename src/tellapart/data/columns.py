@@ -121,7 +121,7 @@ def refuse_unread(
 class FrameTable:
     """A pandas, Polars or Arrow table or a dict of columns."""
 
-    what, named = "column", True
+    what, named, aligned = "column", True, True
 
     def __init__(self, table: Any) -> None:
         self._table = _opened(table)

@@ -46,7 +46,7 @@ class _Layout:
 class TextTable:
     """A file of delimited text."""
 
-    what = "column"
+    what, aligned = "column", True
 
     def __init__(self, source: Source, limits: FileLimits) -> None:
         self.source, self._limits = source, limits
@@ -54,6 +54,7 @@ class TextTable:
         self._layout = _layout(source, list(self._first_lines()))
         self.names, self.named = self._layout.names, self._layout.named
         self.notes = [*self._layout.notes]
+        self._head: list[list[str]] | None = None
         if self._encoding != encodings.UTF8:
             self.notes.append(f"encoded in {self._encoding}")
 
@@ -62,9 +63,11 @@ class TextTable:
 
     def head(self, name: str) -> list[str]:
         """The first cells of a column."""
-        for _, cells in self.cells([name]):
-            return cells[0][:HEAD]
-        return []
+        at = position(self.names, name, self)
+        if self._head is None:  # of all columns at once: there may be many
+            first = next(self._cells(range(len(self.names))), None)
+            self._head = [] if first is None else [cells[:HEAD] for cells in first[1]]
+        return self._head[at] if self._head else []
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """The cells of these columns, as text."""
@@ -85,7 +88,9 @@ class TextTable:
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
         """The lines that rows begin in, and what is written in these columns."""
-        at = [position(self.names, name, self) for name in names]
+        yield from self._cells([position(self.names, name, self) for name in names])
+
+    def _cells(self, at: Sequence[int]) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
         width, apart = len(self.names), self._layout.apart
         chunks = self._chunks()
         for chunk in chunks:

@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from tellapart import deadline
 from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.errors import BadScores
 
@@ -160,6 +161,7 @@ def _read(source: Source, file: IO[bytes], limits: FileLimits) -> Iterator[bytes
             raise unreadable(source, wrong) from wrong
         if not raw:
             return
+        deadline.check()
         size += len(raw)
         if size > most:
             limits.refuse(source, f"unpack to at most {most:,.0f} bytes")

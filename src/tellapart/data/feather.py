@@ -16,7 +16,7 @@ from tellapart.errors import BadScores, Unsupported
 class FeatherTable:
     """A Feather file (Arrow's IPC format, version 2), read one record batch at a time."""
 
-    what, named = "column", True
+    what, named, aligned = "column", True, True
 
     def __init__(self, source: Source, limits: FileLimits, opened: ExitStack) -> None:
         try:

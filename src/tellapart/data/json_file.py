@@ -24,7 +24,7 @@ _ADVICE = 'write a list of objects such as [{"score": 0.3, "member": 1}, ...]'
 class JsonTable:
     """A .json file, held whole: each list in it is a column, by its path such as results.score."""
 
-    what = "column"
+    what, aligned = "column", False
 
     def __init__(self, source: Source, limits: FileLimits) -> None:
         self.source = source
@@ -58,7 +58,7 @@ class JsonTable:
 class LinesTable:
     """A .jsonl file: one object a line, read many lines at a time."""
 
-    what = "column"
+    what, aligned = "column", True
 
     def __init__(self, source: Source, limits: FileLimits) -> None:
         self.source, self._limits = source, limits

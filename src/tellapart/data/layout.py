@@ -28,6 +28,8 @@ from tellapart.data.table import Table
 from tellapart.errors import BadScores, NoColumn
 
 SCORE, MEMBER = "score", "member"
+# Of more columns than these only the names are looked at.
+LOOKED_AT = 200
 
 # Names of columns in small letters, without blanks, dashes and dots.
 _MEMBER_NAMES = re.compile(
@@ -133,7 +135,16 @@ def _sides(table: Table) -> tuple[Side, ...]:
     pairs = [pair for pair in found.values() if len(pair) == 2]
     if len(pairs) != 1 or any(len(names) > 1 for names in pairs[0].values()):
         return ()
-    return Side(pairs[0][True][0], True), Side(pairs[0][False][0], False)
+    members, non_members = pairs[0][True][0], pairs[0][False][0]
+    others = [name for name in table.names if name not in (members, non_members)]
+    # Two columns of losses beside an epoch are the log of a training, and no scores.
+    if table.aligned and not all(_names_rows(name) for name in others):
+        return ()
+    return Side(members, True), Side(non_members, False)
+
+
+def _names_rows(name: str) -> bool:
+    return bool(_IDS.fullmatch(_bare(name)) or re.fullmatch(r"column\d+", name))
 
 
 def _side_of(name: str) -> tuple[bool | None, str]:
@@ -188,7 +199,8 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
         return named[0], False
     if named:
         _ask(table, "membership labels", "member", named)
-    labels = [name for name in free if _two_valued(table, name, member_value)]
+    few = len(table.names) <= LOOKED_AT
+    labels = [name for name in free if few and _two_valued(table, name, member_value)]
     others = [name for name in free if name not in labels and not _counts(table, name)]
     # A class label beside other columns may be anything; alone with a score it is membership.
     alone = len(others) == (1 if asked.score is None else 0)
@@ -223,6 +235,8 @@ def _is_score(name: str) -> bool:
 
 def _numeric(table: Table) -> list[str]:
     """The columns that hold numbers and do not just count rows."""
+    if len(table.names) > LOOKED_AT:
+        return []
     unlikely = (_IDS, _MEMBER_NAMES)
     likely = [
         name for name in table.names if not any(each.fullmatch(_bare(name)) for each in unlikely)
@@ -283,7 +297,7 @@ def _no_labels(table: Table) -> NoColumn:
         "--member-column names it and --member-value its value for members (in Python member=, "
         "member_value=)"
     )
-    for name in table.names:
+    for name in table.names[:LOOKED_AT]:
         values = _values(table, name)
         if len(values) == 2 and not _is_score(name):
             such = (

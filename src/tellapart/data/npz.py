@@ -115,7 +115,7 @@ def _header(file: IO[bytes], most: int, fields: bool) -> _Header:
 class ArchiveTable:
     """The arrays of an .npz file, each a column; what is not asked for stays packed."""
 
-    what, named = "array", True
+    what, aligned = "array", False
 
     def __init__(self, source: Source, limits: FileLimits, opened: ExitStack) -> None:
         self.source, self._limits = source, limits
@@ -180,7 +180,7 @@ class ArchiveTable:
 class ArrayTable:
     """An .npy file: one list of numbers, a table of a few columns, or named fields."""
 
-    what = "column"
+    what, aligned = "column", True
 
     def __init__(self, source: Source, limits: FileLimits) -> None:
         self.source, self._limits = source, limits

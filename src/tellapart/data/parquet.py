@@ -32,7 +32,7 @@ _NESTED = ("STRUCT", "MAP", "UNION")
 class ParquetTable:
     """A Parquet file, asked for ranges of its rows."""
 
-    what, named = "column", True
+    what, named, aligned = "column", True, True
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class ParquetTable:
     ) -> None:
         self.source, self._limits, self._ask = source, limits, ask
         self.notes: list[str] = []
+        self._head: dict[int, list[Any]] | None = None
         self._file = DuckFile(source, opened.enter_context(source.named()))
         self._columns = _columns_there(ask, self._file)
         self.names = [name for name, _, _ in self._columns]
@@ -62,19 +63,22 @@ class ParquetTable:
 
     def head(self, name: str) -> list[Any]:
         """The first values of a column; none of one that holds lists or objects."""
-        kind = self.type_of(name)
-        if kind.startswith(_NESTED) or kind.endswith("]"):
-            return []
-        return [_plain(row[0]) for row in self._between([name], 0, HEAD, fetch_rows)]
+        at = position(self.names, name, self)
+        if self._head is None:  # of all columns at once: there may be many
+            plain = [k for k, (_, _, kind) in enumerate(self._columns) if not _is_nested(kind)]
+            rows = self._between([self._columns[k][1] for k in plain], 0, HEAD, fetch_rows)
+            self._head = {k: [_plain(row[i]) for row in rows] for i, k in enumerate(plain)}
+        return self._head.get(at, [])
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """These columns, many rows at a time."""
         for name in names:
             self._fits(name)
+        asked = [self._columns[position(self.names, name, self)][1] for name in names]
         for start in range(0, self._rows, SLICE):
             end = min(start + SLICE, self._rows)
             deadline.check()
-            held = self._between(names, start, end, fetch_arrays)
+            held = self._between(asked, start, end, fetch_arrays)
             columns = tuple(held[f"c{k}"] for k in range(len(names)))
             if len(columns[0]) != end - start:
                 raise BadScores(f"{self} must not change while it is read")
@@ -82,13 +86,12 @@ class ParquetTable:
 
     def _between(
         self,
-        names: Sequence[str],
+        columns: Sequence[str],
         start: int,
         end: int,
         fetch: Callable[[duckdb.DuckDBPyConnection, DuckFile, str], Any],
     ) -> Any:
-        at = [self._columns[position(self.names, name, self)][1] for name in names]
-        said = ", ".join(f"{how} AS c{k}" for k, how in enumerate(at))
+        said = ", ".join(f"{how} AS c{k}" for k, how in enumerate(columns)) or "NULL"
         return fetch(
             self._ask,
             self._file,
@@ -103,7 +106,7 @@ class ParquetTable:
         """A label that is written once and meant a million times may be large when it is read."""
         at = position(self.names, name, self)
         _, how, kind = self._columns[at]
-        if kind.startswith(_NESTED) or kind.endswith("]"):
+        if _is_nested(kind):
             raise BadScores(f"{name} must hold plain values, holds {kind} in {self}")
         if kind not in ("VARCHAR", "BLOB"):
             return
@@ -113,6 +116,10 @@ class ParquetTable:
             raise BadScores(
                 f"{name} must hold short labels, holds one of {longest:,} bytes in {self}"
             )
+
+
+def _is_nested(kind: str) -> bool:
+    return kind.startswith(_NESTED) or kind.endswith("]")
 
 
 def _plain(value: Any) -> Any:

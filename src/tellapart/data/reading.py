@@ -16,7 +16,7 @@ import numpy as np
 
 from tellapart.data import csv_file, feather, json_file, meaning, npz, parquet
 from tellapart.data.columns import FrameTable, Names, Slice
-from tellapart.data.layout import Layout, Side, is_wide, one_sided, settled
+from tellapart.data.layout import LOOKED_AT, Layout, Side, is_wide, one_sided, settled
 from tellapart.data.meaning import Meaning
 from tellapart.data.ranked import Mask, Progress
 from tellapart.data.sources import FileLimits, Source, described, kind_of
@@ -249,7 +249,8 @@ def preview(source: Source, names: Names, limits: FileLimits | None = None) -> P
     bounds = limits or FileLimits()
     _fits(source, bounds)
     with _opener(bounds) as opened, opened(source) as table:
-        heads = {name: table.head(name)[:PREVIEW] for name in dict.fromkeys(table.names)}
+        shown = list(dict.fromkeys(table.names))[:LOOKED_AT]
+        heads = {name: table.head(name)[:PREVIEW] for name in shown}
         rows = tuple(
             tuple(head[k] if k < len(head) else None for head in heads.values())
             for k in range(max(map(len, heads.values()), default=0))

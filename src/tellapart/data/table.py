@@ -28,6 +28,7 @@ class Table(Protocol):
     what: str  # what a column is called here: a column, an array
     names: list[str]
     named: bool  # whether the names stand in the file
+    aligned: bool  # whether columns have rows in common, or are lists by themselves
     notes: list[str]  # what had to be inferred to read it
 
     def head(self, name: str) -> list[Any]:

@@ -479,19 +479,33 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tiny, tmp_path):
 
 def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
     real = builtins.__import__
+    plain, columns = written(tmp_path / "f.csv", ROW), written(tmp_path / "f.parquet", ROW)
 
     def without(name, *rest, **named):
-        if name == "duckdb":
+        if name in ("duckdb", "pyarrow"):
             raise ImportError(name)
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
     np.savez(tmp_path / "f.npz", members=[1.0], non_members=[0.0])
     assert Scores.read(tmp_path / "f.npz").members.count == 1
-    assert Scores.read(written(tmp_path / "f.csv", ROW)).members.count == 2
-    with pytest.raises(Unsupported) as refused:
-        Scores.read(written(tmp_path / "f.parquet", ROW))
-    assert str(refused.value) == "reading Parquet files needs: pip install 'tellapart[files]'"
+    assert Scores.read(plain).members.count == 2
+    for ending in ("tsv", "txt", "json", "jsonl", "npy"):
+        path = tmp_path / f"f.{ending}"
+        if ending == "npy":
+            np.save(path, np.array([(1.0, 1.0), (0.5, 0.0), (0.25, 1.0)]))
+        elif "json" in ending:
+            rows = [f'{{"score": {value}, "member": {int(inside)}}}' for value, inside in ROW]
+            path.write_text(f"[{','.join(rows)}]" if ending == "json" else "\n".join(rows))
+        else:
+            path.write_text(plain.read_text().replace(",", "\t"))
+        assert Scores.read(path).members.count == 2
+    for path, kind in ((columns, "Parquet"), (tmp_path / "f.feather", "Feather")):
+        path.write_bytes(columns.read_bytes() if kind == "Parquet" else b"ARROW1")
+        with pytest.raises(Unsupported) as refused:
+            Scores.read(path)
+        said = f"reading {kind} files needs: pip install 'tellapart[files]'"
+        assert str(refused.value) == said
 
 
 def test_a_million_rows_written_by_duckdb(tmp_path):

@@ -1,10 +1,12 @@
 """Files as tools write them: each is read, asked about, or refused in words that say what to do."""
 
 import shutil
+import time
 import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tellapart import audit, cli
@@ -134,6 +136,40 @@ def test_class_labels_are_not_taken_for_membership(tmp_path):
     for asked in ({}, {"score": "loss"}):
         with pytest.raises(BadScores, match="which column holds the membership labels: 'label'"):
             Scores.read(path, **asked)
+
+
+def test_the_log_of_a_training_is_no_score_file(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("epoch,train_loss,test_loss\n1,0.9,0.95\n2,0.5,0.7\n3,0.2,0.6\n")
+    with pytest.raises(BadScores, match="must have a column that says who is a member"):
+        Scores.read(path)
+
+
+def test_many_columns_are_looked_at_once(tmp_path):
+    """A file of 20,000 columns without a name that tells is asked about, within seconds."""
+    names = ",".join(f"c{k}" for k in range(20_000))
+    row = ",".join("0.5" for _ in range(20_000))
+    (tmp_path / "f.csv").write_text(f"{names}\n{row}\n{row}\n")
+    begun = time.process_time()
+    with pytest.raises(BadScores, match="must have a column that says who is a member"):
+        Scores.read(tmp_path / "f.csv")
+    assert time.process_time() - begun < 5
+
+
+def test_one_wrong_value_among_all_is_found_in_any_format(tmp_path):
+    """However far down it stands, and whatever was inferred from the first rows."""
+    inside = ["in", "out"] * 200
+    inside[399] = "maybe"
+    frame = pd.DataFrame({"lira": np.arange(400.0), "split": inside})
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    frame.to_json(tmp_path / "f.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_feather(tmp_path / "f.feather")
+    for name in ("f.csv", "f.jsonl", "f.parquet", "f.feather"):
+        with pytest.raises(
+            BadScores, match=r"split must be 1 or 0.* got 'maybe' in (line|data row)"
+        ):
+            Scores.read(tmp_path / name)
 
 
 def test_empty_cells_below_a_side_are_no_missing_values(tmp_path):
