@@ -201,14 +201,14 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
         _ask(table, "membership labels", "member", named)
     few = len(table.names) <= LOOKED_AT
     labels = [name for name in free if few and _two_valued(table, name, member_value)]
+    if not labels or len(table.names) == 1:
+        raise _no_labels(table)
     others = [name for name in free if name not in labels and not _counts(table, name)]
     # A class label beside other columns may be anything; alone with a score it is membership.
     alone = len(others) == (1 if asked.score is None else 0)
     if len(labels) == 1 and (alone or member_value is not None):
         return labels[0], alone
-    if labels and len(table.names) > 1:
-        _ask(table, "membership labels", "member", labels)
-    raise _no_labels(table)
+    return _ask(table, "membership labels", "member", labels)
 
 
 def _score(table: Table, asked: Names, member: str) -> str:
