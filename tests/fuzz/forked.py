@@ -42,7 +42,7 @@ def file(case):
     try:
         if path.suffix == ".toml":
             described.read(path)
-        elif path.suffix == ".json":
+        elif path.name == "f.json":
             from_json(path.read_bytes().decode("utf-8", errors="replace"))
         else:
             return _scores(path)

@@ -114,8 +114,17 @@ def good_files(rng):
     held = io.BytesIO()
     save = rng.choice([np.savez, np.savez_compressed])
     save(held, score=values, member=inside, run=np.array([row[2] for row in rows]))
+    one = io.BytesIO()
+    np.save(one, np.asarray([values, inside], order=rng.choice("CF")))
+    records = [{"score": v, "member": m} for v, m in zip(values, inside, strict=True)]
     return {
         "f.csv": text.encode(),
+        "f.tsv": text.replace(",", "\t").encode(rng.choice(["utf-8", "utf-16", "latin-1"])),
+        "f.txt": "".join(f"{row[0]} {row[1]}\n" for row in rows).encode(),
+        "f.npy": one.getvalue(),
+        "f.jsonl": "".join(f"{json.dumps(row)}\n" for row in records).encode(),
+        "scores.json": json.dumps(records).encode(),
+        "f.feather": _feather(values, inside),
         "f.npz": held.getvalue(),
         "f.parquet": _parquet(rng, values, inside),
         "f.toml": (ROOT / "examples" / rng.choice(["chain.toml", "flu.toml"])).read_bytes(),
@@ -130,6 +139,15 @@ def _parquet(rng, values, inside):
     held = io.BytesIO()
     table = pa.table({"score": values, "member": [one == 1 for one in inside]})
     pq.write_table(table, held, compression=rng.choice(["snappy", "zstd", "none", "gzip"]))
+    return held.getvalue()
+
+
+def _feather(values, inside):
+    import pyarrow as pa
+    import pyarrow.feather
+
+    held = io.BytesIO()
+    pyarrow.feather.write_feather(pa.table({"score": values, "member": inside}), held)
     return held.getvalue()
 
 
@@ -259,7 +277,7 @@ def file_case(seed):
     """A spoilt file of any kind, for its reader or for the command line."""
     rng = random.Random(f"file {seed}")  # noqa: S311
     good = good_files(rng)
-    name = rng.choice(["f.csv", "f.npz", "f.npz", "f.parquet", "f.toml", "f.json"])
+    name = rng.choice([*good, "f.csv", "f.npz"])
     content = good[name]
     if name == "f.npz" and rng.random() < 0.5:
         content = rezipped(rng, content)
@@ -268,13 +286,12 @@ def file_case(seed):
     files = {name: _packed(content)}
     audit = ["audit", name, "--design", "many-runs", "--epsilon", "1"]
     asked = {
-        **dict.fromkeys((".csv", ".npz", ".parquet"), audit),
         ".toml": ["frameworks", name],
         ".json": ["probe", "release.py:noisy_count", "--d0", f"@{name}", "--d1", "[1]"],
     }
     if rng.random() < 0.25:
         files["release.py"] = _packed((ROOT / "examples" / "release.py").read_bytes())
-        return {"kind": "command", "argv": asked[Path(name).suffix], "files": files}
+        return {"kind": "command", "argv": asked.get(name[1:], audit), "files": files}
     return {"kind": "file", "name": name, "files": files}
 
 
@@ -318,7 +335,7 @@ def commands():
 FITTING = {
     "MECHANISM": ("any", "gaussian", "laplace", "gaussian:sigma=2", "laplace:epsilon=1"),
     "MECHANISMS": ("gaussian:sigma=2", "laplace:epsilon=1", "any:epsilon=1"),
-    "FILES": ("f.csv", "f.npz", "f.parquet"),
+    "FILES": ("f.csv", "f.npz", "f.parquet", "f.npy", "f.jsonl"),
     "FUNCTION": ("release.py:noisy_count",),
     "LEDGER": ("team.jsonl", "sqlite:///team.db"),
     "MODEL": ("chain.toml", "f.toml"),

@@ -48,8 +48,8 @@ NAMES = {
         Access Band Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
         MembershipGame Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict
         Wager attacks canaries domains epsilon_sequence exposure fewest_models from_counts
-        game_evidence intervals judge many_runs metrics one_run plan probe probe_bits reconstruction
-        search step together training watch watch_updates
+        game_evidence intervals judge many_runs metrics one_run plan preview probe probe_bits
+        reconstruction search step together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold

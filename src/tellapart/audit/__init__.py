@@ -44,7 +44,7 @@ from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
 from tellapart.audit.probing.probe_run import probe
-from tellapart.audit.scores import Orientation, Scores
+from tellapart.audit.scores import Orientation, Scores, preview
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
 from tellapart.audit.trainings import attacks, canaries
@@ -102,6 +102,7 @@ __all__ = [
     "metrics",
     "one_run",
     "plan",
+    "preview",
     "probe",
     "probe_bits",
     "reconstruction",

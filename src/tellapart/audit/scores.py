@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._moved import renamed
-from tellapart.data import columns, reading, sources
+from tellapart.data import columns, meaning, sources
 from tellapart.data.columns import Names, Slice, together
 from tellapart.data.ranked import (
     Negated,
@@ -25,6 +26,8 @@ from tellapart.data.ranked import (
     checked_split,
     checked_values,
 )
+from tellapart.data.reading import LeftOut, Preview, Reader
+from tellapart.data.reading import preview as look_at
 from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import FileLimits, Paths, Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
@@ -169,6 +172,9 @@ class Scores:
     non_member_runs: Labels | None
     member_groups: Labels | None
     non_member_groups: Labels | None
+    # What was inferred to read them from a file, and which rows were left out.
+    notes: tuple[str, ...]
+    left_out: LeftOut
     # The scores in the order of the labels; kept only where there are labels.
     _rows: tuple[Array, Array] | None
 
@@ -199,6 +205,8 @@ class Scores:
             "members": RankedScores(inside) if isinstance(inside, np.ndarray) else inside,
             "non_members": RankedScores(outside) if isinstance(outside, np.ndarray) else outside,
             "orientation": _checks.member(Orientation, orientation=orientation),
+            "notes": (),
+            "left_out": LeftOut(),
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
         for name, value in fields.items():
@@ -209,30 +217,33 @@ class Scores:
         cls,
         table: Any,
         *,
-        score: str = "score",
-        member: str = "member",
+        score: str | None = None,
+        member: str | None = None,
         run: str | None = None,
         group: str | None = None,
+        member_value: str | None = None,
+        drop_missing: bool = False,
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """One row per record: a pandas, Polars or Arrow table, or a dict of columns.
 
-        The column `member` says who was in the data: True and False, or 1 and 0. A column called
-        `run` must be read or renamed, as scores of one run are not independent.
+        The column `member` says who was in the data: 1 and 0, true and false, in and out. Columns
+        are found, values are understood, and what is missing is refused as in files (see `read`).
+        A column called `run` must be read or renamed, as scores of one run are not independent.
 
         >>> table = {"score": [0.1, 2.0, 0.9], "member": [0, 1, 0]}
         >>> Scores.from_table(table).non_members.count
         2
         """
-        Names(score, member, run, group)
-        values = columns.scores(score, columns.column(table, score))
-        inside = columns.truths(member, columns.column(table, member))
-        runs, groups = (
-            None if name is None else columns.labels(name, columns.column(table, name), values.size)
-            for name in (run, group)
+        names = Names(score, member, run, group)
+        reader = Reader(names, _value(member_value), _flag(drop_missing=drop_missing))
+        every = together(reader.table(table))
+        return _told(
+            cls.from_rows(
+                every.scores, every.member, every.run, every.group, orientation=orientation
+            ),
+            reader,
         )
-        columns.refuse_unread_in(table, (score, member, run, group))
-        return cls.from_rows(values, inside, runs, groups, orientation=orientation)
 
     @classmethod
     def from_rows(
@@ -245,40 +256,60 @@ class Scores:
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """One list of scores, and one of labels that say which scores are of members."""
-        values, inside = columns.scores("scores", scores), columns.truths("member", member)
-        if inside.size != values.size:
-            columns.refuse(
-                "member", f"have one label for each of {values.size} scores", inside.size, ""
-            )
+        given = _numbers("scores", scores)
+        inside, _ = meaning.Meaning(offers_drop=False).members("member", member, columns.from_zero)
+        columns.one_length("member", given.size, inside.size)
         columns.both_sides("scores", int(inside.sum()), int((~inside).sum()))
         sides = {}
         for kind, labels in (("runs", runs), ("groups", groups)):
             if labels is not None:
-                known = columns.labels(kind, labels, values.size)
+                known = meaning.labels(kind, labels, given.size, columns.from_zero)
                 sides[f"member_{kind}"], sides[f"non_member_{kind}"] = known[inside], known[~inside]
-        return cls(values[inside], values[~inside], orientation, **sides)
+        return cls(given[inside], given[~inside], orientation, **sides)
 
     @classmethod
     def read(
         cls,
-        path: Paths,
+        path: Paths | None = None,
         *,
-        score: str = "score",
-        member: str = "member",
+        members: Paths | None = None,
+        non_members: Paths | None = None,
+        score: str | None = None,
+        member: str | None = None,
         run: str | None = None,
         group: str | None = None,
+        member_value: str | None = None,
+        drop_missing: bool = False,
         orientation: Orientation = Orientation.HIGHER,
         progress: Progress | None = None,
     ) -> Scores:
-        """Scores from files: .parquet, .csv, .csv.gz or .npz; a path, a pattern or a list of them.
+        """Scores from files as tools leave them: a path, a pattern or a list of them.
 
-        Large tables stay on disk and are asked there (see `tellapart.data.sorted_runs`). An .npz
-        file holds arrays `members` and `non_members`, or one array for each column.
+        .csv, .tsv, .txt, .json and .jsonl (also with .gz), .npy, .npz, .parquet and .feather; one
+        file for each side with `members` and `non_members`. Columns that are not named are found
+        where one can be meant, and asked for where several can: `notes` of the result says what was
+        inferred. Missing values are refused; with `drop_missing` their rows are left out, counted
+        in `left_out`, and named in the verdict. `member_value` is the label of members where it is
+        none of 1, true, yes, in, member and train.
+
+        Large files stay on disk and are asked there (see `tellapart.data.sorted_runs`).
         `progress(what, share)` is called as the work goes on.
         """
-        _, files = sources.matching(path)
-        names = Names(score, member, run, group)
-        return read_scores([Source(file) for file in files], names, orientation, None, progress)
+        named = {"members": members, "non_members": non_members}
+        inside, outside = ([] if p is None else _files(p) for p in named.values())
+        if (members is None) != (non_members is None) or (path is None) == (members is None):
+            raise InvalidArgument(
+                "path must be given, or members and non_members, a file for each side"
+            )
+        return read_scores(
+            _files(path) if path is not None else inside,
+            Names(score, member, run, group),
+            orientation,
+            progress=progress,
+            non_members=outside,
+            member_value=member_value,
+            drop_missing=drop_missing,
+        )
 
     def __repr__(self) -> str:
         parts = [f"{self.members.count:,} members", f"{self.non_members.count:,} non-members"]
@@ -358,7 +389,7 @@ class Scores:
                 "these scores have no groups: give member_groups and non_member_groups"
             )
         inside = np.repeat([True, False], [each.size for each in self._rows])
-        values = np.concatenate(self._rows)
+        every = np.concatenate(self._rows)
         groups = np.concatenate([self.member_groups, self.non_member_groups])
         runs = None
         if self.member_runs is not None and self.non_member_runs is not None:
@@ -366,15 +397,23 @@ class Scores:
         names, which, sizes = np.unique(groups, return_inverse=True, return_counts=True)
         rows = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
         return {
-            label: self._of_group(label, values[at], inside[at], None if runs is None else runs[at])
+            label: self._of_group(label, every[at], inside[at], None if runs is None else runs[at])
             for label, at in zip(names.tolist(), rows, strict=True)
         }
 
-    def _of_group(self, label: Any, values: Array, inside: Any, runs: Any) -> Scores:
+    def _of_group(self, label: Any, scores: Array, inside: Any, runs: Any) -> Scores:
         if inside.all() or not inside.any():
             missing = "non-members" if inside.all() else "members"
             raise BadScores(f"group {label!r} must have members and non-members, has no {missing}")
-        return Scores.from_rows(values, inside, runs, orientation=self.orientation)
+        return Scores.from_rows(scores, inside, runs, orientation=self.orientation)
+
+
+def preview(
+    path: str | os.PathLike[str], *, score: str | None = None, member: str | None = None
+) -> Preview:
+    """What `Scores.read` finds in a file: its columns, first rows, and what it would infer."""
+    _, files = sources.matching(path)
+    return look_at(Source(files[0]), Names(score, member))
 
 
 def read_scores(
@@ -383,11 +422,28 @@ def read_scores(
     orientation: Orientation,
     limits: FileLimits | None = None,
     progress: Progress | None = None,
+    *,
+    non_members: Sequence[Source] = (),
+    member_value: str | None = None,
+    drop_missing: bool = False,
 ) -> Scores:
-    """The one reader of score files, on disk or in memory: what `Scores.read` finds in them."""
+    """The one reader of score files, on disk or in memory: what `Scores.read` finds in them.
+
+    With `non_members`, the first files hold the scores of members alone.
+    """
     _checks.member(Orientation, orientation=orientation)
-    where = sources.described([source.path for source in files])
-    slices, held, rows = reading.slices(files, names, limits, progress), list[Slice](), 0
+    where = sources.described([source.path for source in (*files, *non_members)])
+    dropped = _flag(drop_missing=drop_missing)
+    reader = Reader(names, _value(member_value), dropped, limits or FileLimits(), progress)
+    if non_members:
+        if set(names.wanted) - {"score"} or member_value is not None:
+            raise InvalidArgument(
+                "member, run, group and member_value must be left out with a file for each side"
+            )
+        slices = reader.sides(files, non_members)
+    else:
+        slices = reader.files(files)
+    held, rows = list[Slice](), 0
     for some in slices:
         held.append(some)
         rows += some.scores.size
@@ -398,12 +454,33 @@ def read_scores(
                     "read some of the files at a time"
                 )
             file = ScoreFile.of_slices(itertools.chain(_emptied(held), slices), where)
-            return Scores(file.members, file.non_members, orientation)
-    every = together(held)
+            return _told(Scores(file.members, file.non_members, orientation), reader)
+    every = together(_emptied(held))
     columns.both_sides(where, int(every.member.sum()), int((~every.member).sum()))
-    return Scores.from_rows(
+    scores = Scores.from_rows(
         every.scores, every.member, every.run, every.group, orientation=orientation
     )
+    return _told(scores, reader)
+
+
+def _told(scores: Scores, reader: Reader) -> Scores:
+    """The same, with what was inferred and left out when they were read."""
+    object.__setattr__(scores, "notes", reader.notes)
+    object.__setattr__(scores, "left_out", reader.left_out)
+    return scores
+
+
+def _files(path: Paths) -> list[Source]:
+    return [Source(file) for file in sources.matching(path)[1]]
+
+
+def _flag(**named: Any) -> bool:
+    _checks.instance(bool, "True or False", **named)
+    return bool(*named.values())
+
+
+def _value(member_value: object) -> str | None:
+    return None if member_value is None else str(member_value)
 
 
 def _emptied(held: list[Slice]) -> Iterator[Slice]:
@@ -414,15 +491,20 @@ def _emptied(held: list[Slice]) -> Iterator[Slice]:
 
 
 def _side(**named: Any) -> Array | Ranked:
-    ((name, values),) = named.items()
-    if isinstance(values, Ranked):
-        return values
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    scores = columns.scores(name, values)
+    ((name, given),) = named.items()
+    if isinstance(given, Ranked):
+        return given
+    if hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    scores = _numbers(name, given)
     if scores.size == 0:
-        columns.refuse(name, "not be empty", [], "")
+        meaning.refuse(name, "not be empty", [], "")
     return scores
+
+
+def _numbers(name: str, given: Any) -> Array:
+    """Finite numbers, none of them as text."""
+    return meaning.Meaning(texts=False, offers_drop=False).scores(name, given, columns.from_zero)[0]
 
 
 def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:
@@ -430,4 +512,4 @@ def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:
         return None
     if not isinstance(rows, np.ndarray):
         raise InvalidArgument("runs and groups must come with the scores as arrays")
-    return columns.labels(name, given, rows.size)
+    return meaning.labels(name, given, rows.size, columns.from_zero)

@@ -200,6 +200,12 @@ def summarise(
     >>> summarise(audit.judge(ta.guarantee(epsilon=1), audit.from_counts(counts))).headline
     'REFUTED: the claim ε = 1, δ = 0, at 95 % confidence'
     """
+    return _with_reading(_summarised(result, scores, deltas), scores)
+
+
+def _summarised(
+    result: AuditResult, scores: Scores | None, deltas: Sequence[float]
+) -> AuditSummary:
     if isinstance(result, Metrics):
         return _described(result)
     if isinstance(result, Verdict):
@@ -210,6 +216,36 @@ def summarise(
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
     headline = f"NO CLAIM: what the {_SAMPLES.get(result.design, 'scores')} show, {sure}"
     return _tested(result, headline, (*reasons, *_against(scores)), scores, deltas)
+
+
+def _with_reading(summary: AuditSummary, scores: Scores | None) -> AuditSummary:
+    """The same, with what was inferred from the file and which rows were left out of it."""
+    if scores is None or not (scores.notes or scores.left_out.rows):
+        return summary
+    inferred = (f"Inferred from the file: {'; '.join(scores.notes)}.",) if scores.notes else ()
+    missing = (_left_out(scores),) if scores.left_out.rows else ()
+    return replace(
+        summary.adding(*missing), assumptions=(*summary.assumptions, *inferred, *missing)
+    )
+
+
+def _left_out(scores: Scores) -> str:
+    """Which rows were left out, and why that may mislead.
+
+    Leaving out a run by its outcome conditions on an event of the output. Under ε-DP the chance of
+    that event differs by up to e^ε between the two sides, so what remains may differ by e^(2ε): a
+    true claim may be refuted. One fixed score for all of them is post-processing, and is not.
+    """
+    gone = scores.left_out
+    members = gone.members + scores.members.count
+    non_members = gone.non_members + scores.non_members.count
+    unlabelled = f" and {gone.unlabelled:,} rows without a label" if gone.unlabelled else ""
+    return (
+        f"Left out for want of a score: {gone.members:,} of {members:,} members and "
+        f"{gone.non_members:,} of {non_members:,} non-members{unlabelled}. If members lack a score "
+        "more or less often than non-members, this biases the audit, and a true claim may be "
+        "refuted: giving them all one score that was fixed beforehand, such as the lowest, is safe."
+    )
 
 
 def _judged(verdict: Verdict, scores: Scores | None, deltas: Sequence[float]) -> AuditSummary:

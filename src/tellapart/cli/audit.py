@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from cyclopts import Group, Parameter
@@ -49,10 +50,37 @@ from tellapart.mechanisms.subject import Subject
 class Columns:
     """Names of the columns, and the score direction."""
 
-    score_column: Annotated[str, Parameter(help="Column of attack scores.")] = "score"
+    score_column: Annotated[
+        str | None,
+        Parameter(
+            help="Column of attack scores. Default: score, or the one that can be meant.",
+            show_default=False,
+        ),
+    ] = None
     member_column: Annotated[
-        str, Parameter(help="Column of labels: 1 or true for members, 0 or false for non-members.")
-    ] = "member"
+        str | None,
+        Parameter(
+            help="Column of labels: 1/0, true/false, yes/no, in/out, member/non-member or "
+            "train/test. Default: member, or the one that can be meant.",
+            show_default=False,
+        ),
+    ] = None
+    member_value: Annotated[
+        str | None,
+        Parameter(
+            help="The label of members where it is none of these; all others are non-members.",
+            show_default=False,
+        ),
+    ] = None
+    drop_missing: Annotated[
+        bool,
+        Parameter(
+            help="Leave out rows without a score or a label, which are refused otherwise. The "
+            "verdict counts them, as this may bias it.",
+            negative="",
+            show_default=False,
+        ),
+    ] = False
     run_column: Annotated[
         str | None,
         Parameter(
@@ -71,19 +99,25 @@ class Columns:
         Orientation, Parameter(help="Score direction: higher (or lower) means member.", negative="")
     ] = Orientation.HIGHER
 
-    def read(self, files: Sequence[str], progress: Callable[[str, float], None]) -> Scores:
+    def read(self, given: Files, progress: Callable[[str, float], None]) -> Scores:
         """The scores in these files; where a column is missing, the options that name others."""
         try:
             return Scores.read(
-                files,
+                given.files or None,
+                members=given.members,
+                non_members=given.non_members,
                 score=self.score_column,
                 member=self.member_column,
                 run=self.run_column,
                 group=self.each_group,
+                member_value=self.member_value,
+                drop_missing=self.drop_missing,
                 orientation=self.orientation,
                 progress=progress,
             )
         except NoColumn as error:
+            if not error.column:  # it says itself which options there are
+                raise
             raise BadScores(f"{error}; {self._named_by(error.column)}") from error
 
     def _named_by(self, column: str) -> str:
@@ -93,6 +127,22 @@ class Columns:
         if column == self.each_group:
             return "--each-group names the column of groups"
         return "--score-column and --member-column name the columns"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of scores: of both sides, or one for each side."""
+
+    files: tuple[str, ...]
+    members: str | None = None
+    non_members: str | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files themselves."""
+        sides = [side for side in (self.members, self.non_members) if side is not None]
+        named = [sources.matching(group)[1] for group in (self.files, *sides) if group]
+        return [path for paths in named for path in paths]
 
 
 @Parameter(name="*", group=Group("Statistical method", sort_key=3))
@@ -340,19 +390,45 @@ class FlaggedOptions(_CountOptions):
     true_positives: Annotated[
         Whole | None, Parameter(help="How many members it flagged.", show_default=False)
     ] = None
-    members: Annotated[Whole | None, Parameter(help="Of how many members.", show_default=False)] = (
-        None
-    )
+    members: Annotated[
+        str | None,
+        Parameter(
+            help="Of how many members; without --true-positives, a file of members' scores.",
+            show_default=False,
+        ),
+    ] = None
     false_positives: Annotated[
         Whole | None, Parameter(help="How many non-members it flagged.", show_default=False)
     ] = None
     non_members: Annotated[
-        Whole | None, Parameter(help="Of how many non-members.", show_default=False)
+        str | None,
+        Parameter(
+            help="Of how many non-members; without --false-positives, a file of their scores.",
+            show_default=False,
+        ),
     ] = None
+
+    def split(self, files: Sequence[str]) -> tuple[FlaggedOptions, Files]:
+        """Counts and files apart: --members and --non-members may be either."""
+        sides = {"members": self.members, "non_members": self.non_members}
+        named = {name: text for name, text in sides.items() if text and not text.isdecimal()}
+        if not named:
+            return self, Files(tuple(files))
+        counted = (self.true_positives, self.false_positives) != (None, None)
+        if set(sides) - set(named) or counted or files:
+            raise InvalidArgument(
+                "--members and --non-members must be given together, each a file of scores and "
+                "without other files; or each a number, with --true-positives and "
+                "--false-positives"
+            )
+        return type(self)(), Files((), **named)
 
     def evidence(self, design: str | None, confidence: float) -> Evidence:
         """What the counts show, of an attack that was settled before."""
-        counts = asdict(self)
+        counts = {
+            name: int(count) if isinstance(count, str) else count
+            for name, count in asdict(self).items()
+        }
         if missing := [option_of(name) for name, count in counts.items() if count is None]:
             raise InvalidArgument(
                 f"{', '.join(missing)} must be given, too, as in: tellapart audit "
@@ -383,8 +459,8 @@ def audit(
     *files: Annotated[
         str,
         Parameter(
-            help="Score files: .csv, .csv.gz, .parquet or .npz, also as a pattern such as "
-            "'runs/*.csv'."
+            help="Score files: .csv, .tsv, .txt, .json, .jsonl (also with .gz), .npy, .npz, "
+            ".parquet or .feather, also as a pattern such as 'runs/*.csv'."
         ),
     ],
     design: Annotated[
@@ -413,8 +489,14 @@ def audit(
 
         tellapart audit scores.csv --design many-runs --epsilon 1
 
-    A file has a column `score` and a column `member` (1 for members, 0 for non-members). The
-    designs:
+    A file has a column `score` and a column `member` (1 for members, 0 for non-members), or columns
+    that can be told by their names; or there is a file for each side. What was inferred is printed
+    before the verdict:
+
+        tellapart audit --members in.npy --non-members out.npy \
+            --design many-runs --epsilon 1
+
+    The designs:
 
     - many-runs: every score is of its own independent training or call;
     - one-run: one training, every canary in or out by its own fair coin;
@@ -446,13 +528,14 @@ def audit(
             --false-positives 10 --non-members 100 \
             --design many-runs --epsilon 1
     """
+    flagged, given = flagged.split(files)
     counted: _CountOptions | None = next((x for x in (targets, flagged) if x.given), None)
     if targets.given and flagged.given:
         option, count = next((name, x) for name, x in asdict(flagged).items() if x is not None)
         refuse(option_of(option), f"be left out with counts of {targets.of}", count)
     if counted is not None:
         _refuse_scores(counted.of, files, columns, looking)
-    elif not files:
+    elif given == Files(()):
         raise InvalidArgument(
             "a score file must be given, such as: tellapart audit scores.csv --design many-runs"
         )
@@ -473,13 +556,15 @@ def audit(
             result = _held_against(claim, name, evidence)
         return answer.give(result)
     with terminal.working("reading scores") as progress:
-        scores = columns.read(files, progress)
+        scores = columns.read(given, progress)
+    if scores.notes:
+        terminal.aside(f"Inferred from the file: {'; '.join(scores.notes)}.")
     with terminal.working("testing"):
         result = _judged(scores, str(design), claim, name, deltas, columns, looking, prior)
     return answer.give(
         result,
         scores=scores,
-        files=sources.matching(files)[1],
+        files=given.paths,
         seed=looking.seed if looking.method == "split" else None,
     )
 

@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter
 
 from tellapart import audit, run
 from tellapart._checks import refuse
-from tellapart.audit.probing.probe_run import SlowProbe
+from tellapart.audit.probing.pace import SlowProbe
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
 from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
@@ -66,6 +66,10 @@ class CallOptions:
             "from 200 to 100,000.",
             show_default=False,
         ),
+    ] = None
+    seconds: Annotated[
+        Option,
+        Parameter(help="Instead of --samples: as many calls as take about so many seconds."),
     ] = None
     until_decided: Annotated[
         bool,
@@ -214,6 +218,7 @@ class _Question:
                 samples=self.calling.samples,  # type: ignore[arg-type] # checked there
                 confidence=self.calling.confidence,
                 seed=self.calling.seed,
+                seconds=self.calling.seconds,
                 timeout=self.calling.timeout,
                 until_decided=self.calling.until_decided or (False if self.draws else None),
                 folder=self.calling.folder,

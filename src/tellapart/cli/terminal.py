@@ -14,8 +14,10 @@ from threading import Timer
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleRenderable, RenderHook
+from rich.status import Status
 from rich.text import Text
 
+from tellapart import _progress
 from tellapart.errors import visible
 
 if TYPE_CHECKING:
@@ -104,23 +106,36 @@ def hush() -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str, float], None]]:
-    """Say what is going on, at a terminal, when it takes more than a second.
+    """Say what is going on: at a terminal after a second, elsewhere in a line a minute.
 
-    What it gives may be called with what is being done and the share of it that is.
+    What it gives may be called with what is being done and the share of it that is; the time left
+    follows from that.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda _doing, _share: None
+        yield _progress.Lines()
         return
     status = console.status(Text(f"{what} …"))
     timer = Timer(1.0, status.start)
     timer.start()
     try:
-        yield lambda doing, share: status.update(Text(f"{doing} … {share:.0%}"))
+        yield _status(status)
     finally:
         timer.cancel()
         timer.join()
         status.stop()
+
+
+def _status(status: Status) -> Callable[[str, float], None]:
+    left: dict[str, _progress.TimeLeft] = {}
+
+    def update(doing: str, share: float) -> None:
+        rest = left.setdefault(doing, _progress.TimeLeft()).after(share)
+        # Of what takes no time nothing is said, and nothing before it can be known.
+        more = "" if rest is None or rest < 1 else f", about {_progress.in_words(rest)} left"
+        status.update(Text(f"{doing} … {share:.0%}{more}"))
+
+    return update
 
 
 def title(console: Console, name: str, rest: str = "") -> None:

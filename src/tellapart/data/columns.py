@@ -1,147 +1,29 @@
-"""Columns of score tables: numbers, truth values and labels, or the row that is none.
+"""Columns of score tables: their names, and those of pandas, Polars and Arrow tables and dicts.
 
-From pandas, Polars and Arrow tables and dicts, without importing any of them, and from files.
+None of these packages is imported.
 """
 
 from __future__ import annotations
 
 import importlib
-import math
-import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data.ranked import Mask, Progress
-from tellapart.data.sources import FileLimits, Source
+from tellapart.data.ranked import Mask
+from tellapart.data.table import HEAD, Batch
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
-NUMBER = "be a number"
-NOT_NAN = "not be NaN"
-FINITE = "be finite (cap infinite scores at a finite one)"
-DOUBLE = "fit a double"
-TRUTH = "be True or False, or 1 or 0"
-WHOLE_TRUTH = "be True or False, or 1 or 0 as whole numbers"
-NOT_NULL = "not be missing"
-
 _RULE = "table must be a pandas, Polars or Arrow table or a dict of columns"
-
-Place = Callable[[int], str]
-
-
-def refuse(name: str, rule: str, value: object, where: str) -> NoReturn:
-    """Say which value breaks which rule, and where it stands."""
-    shown = repr(value.item() if isinstance(value, np.generic) else value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    raise BadScores(f"{name} must {rule}, got {shown} {where}".rstrip())
 
 
 def from_zero(index: int) -> str:
     """How a row of an array or a frame is named."""
     return f"in row {index} (counted from 0)"
-
-
-def scores(name: str, values: Any, place: Place = from_zero) -> Array:
-    """Finite numbers, one per row."""
-    array = _flat(name, values, place)
-    if array.dtype.kind not in "iuf" or _holds_truths(values):
-        array = _from_objects(name, values if isinstance(values, list | tuple) else array, place)
-    with np.errstate(over="ignore"):
-        result = array.astype(np.float64, copy=False)
-    bad = ~np.isfinite(result)
-    if bad.any():
-        row = int(np.argmax(bad))
-        refuse(name, NOT_NAN if np.isnan(result[row]) else FINITE, float(result[row]), place(row))
-    return result
-
-
-def truths(name: str, values: Any, place: Place = from_zero) -> Mask:
-    """True and False, also as 1 and 0."""
-    array = _flat(name, values, place)
-    if array.dtype.kind == "b":
-        return np.asarray(array, dtype=np.bool_)
-    if array.dtype.kind in "iu":
-        wrong = (array != 0) & (array != 1)
-    elif array.dtype.kind != "O":  # no truth among these, whatever they look like
-        return _no_truths(name, array, place)
-    else:
-        wrong = np.array([not _is_truth(value) for value in array.tolist()], dtype=bool)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        refuse(name, TRUTH, array[row], place(row))
-    return array.astype(np.bool_)
-
-
-def _no_truths(name: str, array: NDArray[Any], place: Place) -> Mask:
-    """Refuse numbers and texts by the first that is not even spelt like a truth."""
-    if array.size == 0:
-        return np.zeros(0, dtype=np.bool_)
-    alike: dict[str, list[Any]] = {"f": [0, 1], "c": [0, 1], "U": ["0", "1"], "S": [b"0", b"1"]}
-    wrong = ~np.isin(array, alike.get(array.dtype.kind, []))
-    row = int(np.argmax(wrong))
-    refuse(name, TRUTH if wrong[row] else WHOLE_TRUTH, array[row], place(row))
-
-
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, int | np.bool_ | np.integer) and value in (0, 1)
-
-
-def labels(name: str, values: Any, rows: int, place: Place = from_zero) -> NDArray[Any]:
-    """One label per row, none of them missing."""
-    array = _flat(name, values, place)
-    if array.size != rows:
-        refuse(name, f"have one label per score, {rows} in all", array.size, "")
-    if array.dtype.kind in "mM" and np.isnat(array).any():
-        refuse(name, NOT_NULL, None, place(int(np.argmax(np.isnat(array)))))
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        refuse(name, NOT_NULL, math.nan, place(int(np.argmax(np.isnan(array)))))
-    if array.dtype.kind == "O":
-        every = array.tolist()
-        for row, label in enumerate(every):
-            if label is None or label != label:
-                refuse(name, NOT_NULL, label, place(row))
-            if type(label) is not type(every[0]):
-                rule = f"all be {type(every[0]).__name__}, as the first is"
-                refuse(name, rule, label, place(row))
-    return array
-
-
-def _flat(name: str, values: Any, place: Place) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):
-        missing = np.ma.getmaskarray(values)
-        if missing.any():
-            refuse(name, NOT_NULL, None, place(int(np.argmax(missing))))
-        values = values.data
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        refuse(name, "be one list of numbers", values, "")
-    if array.ndim != 1:
-        refuse(name, "be one list of numbers", array.shape, "as its shape")
-    return array
-
-
-def _holds_truths(values: Any) -> bool:
-    """Whether a list mixes in True or False, which NumPy would quietly turn into numbers."""
-    return isinstance(values, list | tuple) and any(
-        isinstance(value, bool | np.bool_) for value in values
-    )
-
-
-def _from_objects(name: str, values: Any, place: Place) -> Array:
-    for row, value in enumerate(values):
-        no_number = isinstance(value, bool | np.bool_ | np.timedelta64)
-        if no_number or not isinstance(value, numbers.Real):
-            refuse(name, NUMBER, value, place(row))
-    try:
-        return np.array([float(value) for value in values], dtype=np.float64)
-    except OverflowError:
-        refuse(name, DOUBLE, max(values, key=abs), "")
 
 
 def both_sides(where: str, members: int, non_members: int) -> None:
@@ -158,10 +40,13 @@ _RUN = "run"
 
 @dataclass(frozen=True)
 class Names:
-    """The columns that hold the score, who is a member and, where wanted, run and group."""
+    """The columns that hold the score, who is a member and, where wanted, run and group.
 
-    score: str = "score"
-    member: str = "member"
+    Scores and members that are not named are looked for (see `layout`).
+    """
+
+    score: str | None = None
+    member: str | None = None
     run: str | None = None
     group: str | None = None
 
@@ -181,15 +66,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of one file."""
+    """Some rows of one file, and how many were left out for want of a value."""
 
     scores: Array
     member: Mask
     run: Any = None
     group: Any = None
-
-
-Reader = Callable[[Sequence[Source], Names, FileLimits, Progress], Iterator[Slice]]
 
 
 def together(slices: Iterable[Slice]) -> Slice:
@@ -236,18 +118,41 @@ def refuse_unread(
         )
 
 
-def column(table: Any, name: str) -> Any:
-    """One column by its name, as something NumPy reads; missing values are refused."""
-    values = raw(table, name)
-    missing = _missing(values)
-    if missing.any():
-        refuse(name, NOT_NULL, None, from_zero(int(np.argmax(missing))))
-    return values.to_numpy() if hasattr(values, "to_numpy") else values
+class FrameTable:
+    """A pandas, Polars or Arrow table or a dict of columns."""
+
+    what, named, aligned = "column", True, True
+
+    def __init__(self, table: Any) -> None:
+        self._table = _opened(table)
+        self.names = _names(self._table)
+        self.notes: list[str] = []
+
+    def __str__(self) -> str:
+        return "table"
+
+    def head(self, name: str) -> list[Any]:
+        """The first values of a column."""
+        return list(self._column(name)[:HEAD])
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """These columns, all rows at once."""
+        held = tuple(self._column(name) for name in names)
+        for name, values in zip(names[1:], held[1:], strict=True):
+            one_length(name, len(held[0]), len(values))
+        yield Batch(held, len(held[0]), from_zero)
+
+    def _column(self, name: str) -> Any:
+        values = raw(self._table, name)
+        missing = _missing(values)  # asked before missing numbers are turned into NaN
+        array = values.to_numpy() if hasattr(values, "to_numpy") else values
+        return np.ma.MaskedArray(array, missing) if missing.any() else array
 
 
-def refuse_unread_in(table: Any, wanted: Iterable[str | None]) -> None:
-    """Refuse a table with a column of runs that nobody asked for, as files are."""
-    refuse_unread(_names(_opened(table)), [name for name in wanted if name is not None], "table")
+def one_length(name: str, rows: int, size: int, where: str = "") -> None:
+    """Refuse labels that are more or fewer than the scores."""
+    if size != rows:
+        raise BadScores(f"{name} must have one label for each of {rows} scores, got {size}{where}")
 
 
 def raw(table: Any, name: str) -> Any:
@@ -258,7 +163,7 @@ def raw(table: Any, name: str) -> Any:
 
 
 def _missing(values: Any) -> Mask:
-    """Which rows hold nothing; asked before missing numbers are turned into NaN."""
+    """Which rows hold nothing."""
     if hasattr(values, "is_null") and hasattr(values, "null_count"):  # Polars, Arrow
         return np.asarray(values.is_null().to_numpy(), dtype=np.bool_)
     if hasattr(values, "isna") and values.dtype != np.float64:  # pandas; NaN is named as such

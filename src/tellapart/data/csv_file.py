@@ -1,198 +1,236 @@
-"""Columns of a CSV file, some lines at a time, and the line where something is wrong."""
+"""Delimited text (CSV, TSV, columns apart by blanks): its layout, and its cells, line by line."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import math
 import re
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tellapart import deadline
-from tellapart._checks import Array
-from tellapart.data import columns
-from tellapart.data.columns import Names, Slice, position
-from tellapart.data.ranked import Mask, Progress
+from tellapart.data import encodings
+from tellapart.data.columns import position
+from tellapart.data.encodings import Chunk
+from tellapart.data.meaning import is_missing_text, is_number
 from tellapart.data.sources import FileLimits, Source, unreadable
+from tellapart.data.table import HEAD, Batch, Place
 from tellapart.errors import BadScores
 
-# Bytes that are looked at together.
-CHUNK = 2**20
-# A row with more than these was not written as one.
-LONGEST_ROW = 2**20
-
-_APART = ",;\t"
-_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00")
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
-_NO_NUMBER = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-# What numbers are written with; `float` takes more, such as 1_000 and digits of other scripts.
-_DIGITS = re.compile(r"[0-9eE.+\- \t]*")
-_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+# What may stand between cells. A comma may be a decimal mark as well, so it comes last.
+_MARKS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
+BLANKS = " "
+_WORDS = {**_MARKS, BLANKS: "blanks"}
+# Bytes from which the layout is told.
+_LOOKED_AT = 2**16
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+_BLANKS_BETWEEN = re.compile(rb"[ \t]+")
+_BLANKS_AROUND = re.compile(rb"^[ \t]+|[ \t]+$", re.MULTILINE)
+# Row names of R stand in a column without a name.
+ROW_NAMES = "row names"
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Some rows: the line each begins in, and what is written in the columns asked for."""
+class _Layout:
+    """Where the rows begin, what is between their cells, and the names of the columns."""
 
-    lines: Sequence[int]
-    columns: tuple[list[str], ...]
-
-
-def slices(
-    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
-) -> Iterator[Slice]:
-    """The rows of each file in turn."""
-    wanted = names.wanted
-    for index, source in enumerate(sources):
-        for rows in cells(source, list(wanted.values()), limits):
-            texts = dict(zip(wanted, rows.columns, strict=True))
-            place = placed(source, rows.lines)
-            marks = {
-                part: _labels(wanted[part], texts[part], place)
-                for part in ("run", "group")
-                if part in wanted
-            }
-            member = _truths(names.member, texts["member"], place)
-            yield Slice(_numbers(names.score, texts["score"], place), member, **marks)
-        tell("reading", (index + 1) / len(sources))
+    first: int  # the line of the first row
+    apart: str
+    names: list[str]
+    named: bool
+    notes: list[str] = field(default_factory=list)
 
 
-def cells(source: Source, names: Sequence[str], limits: FileLimits) -> Iterator[Cells]:
-    """What these columns hold, as text, many rows at a time."""
-    chunks = _chunks(source, limits)
-    first = next(chunks, None)
-    if first is None:
+class TextTable:
+    """A file of delimited text."""
+
+    what, aligned = "column", True
+
+    def __init__(self, source: Source, limits: FileLimits) -> None:
+        self.source, self._limits = source, limits
+        self._encoding = encodings.encoding_of(source, limits)
+        self._layout = _layout(source, list(self._first_lines()))
+        self.names, self.named = self._layout.names, self._layout.named
+        self.notes = [*self._layout.notes]
+        self._head: list[list[str]] | None = None
+        if self._encoding != encodings.UTF8:
+            self.notes.append(f"encoded in {self._encoding}")
+
+    def __str__(self) -> str:
+        return str(self.source)
+
+    def head(self, name: str) -> list[str]:
+        """The first cells of a column."""
+        at = position(self.names, name, self)
+        if self._head is None:  # of all columns at once: there may be many
+            first = next(self._cells(range(len(self.names))), None)
+            self._head = [] if first is None else [cells[:HEAD] for cells in first[1]]
+        return self._head[at] if self._head else []
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """The cells of these columns, as text."""
+        size, seen = max(self.source.size, 1), 0
+        for lines, kept in self.cells(names):
+            seen += sum(map(len, kept[0])) + 2 * len(lines)
+            place = placed(self.source, lines)
+            yield Batch(tuple(kept), len(lines), place, min(seen / size, 1.0))
+
+    def _first_lines(self) -> Iterator[str]:
+        """Enough lines to tell the layout; a last one that may be cut is left out."""
+        size = 0
+        for chunk in encodings.chunks(self.source, self._encoding, self._limits):
+            yield from chunk.text().split("\n")[:-1]
+            size += len(chunk.raw)
+            if size > _LOOKED_AT:
+                return
+
+    def cells(self, names: Sequence[str]) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+        """The lines that rows begin in, and what is written in these columns."""
+        yield from self._cells([position(self.names, name, self) for name in names])
+
+    def _cells(self, at: Sequence[int]) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+        width, apart = len(self.names), self._layout.apart
+        chunks = self._chunks()
+        for chunk in chunks:
+            deadline.check()
+            if b'"' in chunk.raw:  # a quoted cell may go on in the next chunk
+                yield from _quoted(self.source, chain([chunk], chunks), apart, at, width)
+                return
+            plain = _plain(chunk, apart, at, width)
+            yield from [plain] if plain else _quoted(self.source, [chunk], apart, at, width)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """The lines from the first row on."""
+        for chunk in encodings.chunks(self.source, self._encoding, self._limits):
+            skipped = min(max(self._layout.first - chunk.line, 0), chunk.raw.count(b"\n"))
+            raw = chunk.raw.split(b"\n", skipped)[-1] if skipped else chunk.raw
+            if self._layout.apart == BLANKS and b'"' not in raw:
+                raw = _BLANKS_BETWEEN.sub(b" ", _BLANKS_AROUND.sub(b"", raw))
+            if raw:
+                yield Chunk(chunk.line + skipped, raw)
+
+
+# -- the layout ------------------------------------------------------------------------------------
+
+
+def _layout(source: Source, lines: list[str]) -> _Layout:
+    """What the first lines say of all."""
+    if not lines:
         raise BadScores(f"{source} must have a first row that names the columns, got an empty file")
-    head, _, rest = first.raw.partition(b"\n")
-    apart, there = _header(source, _Chunk(1, head + b"\n"))
-    at = [position(there, name, source) for name in names]
-    columns.refuse_unread(there, names, source)
-    for chunk in chain([_Chunk(2, rest)] if rest else [], chunks):
-        deadline.check()
-        if b'"' in chunk.raw:  # a quoted cell may go on in the next chunk
-            yield from _quoted(source, chain([chunk], chunks), apart, at, len(there))
-            return
-        plain = _plain(source, chunk, apart, at, len(there))
-        yield from [plain] if plain else _quoted(source, [chunk], apart, at, len(there))
+    if not any(line.strip() for line in lines):
+        raise BadScores(f"{source} must name the columns in line 1, got an empty line")
+    skipped, said = 0, ""
+    if told := _SEPARATOR.fullmatch(lines[0]):  # Excel says so in a line of its own
+        skipped, said = 1, told[1]
+    comment = ""
+    while skipped < len(lines) and (lines[skipped].startswith("#") or not lines[skipped].strip()):
+        comment = lines[skipped].lstrip("# ").rstrip() or comment
+        skipped += 1
+    rest = [line for line in lines[skipped:] if line.strip()][:HEAD]
+    if not rest:
+        raise BadScores(f"{source} must have rows, got comments alone")
+    apart = said or _between(rest)
+    rows = [_split(source, line, apart) for line in rest[:1]]
+    more = [_split_or_none(line, apart) for line in rest[1:]]
+    notes = [] if apart in ",;\t" and not said else [f"{_WORDS.get(apart, apart)} between columns"]
+    if apart in ";\t" and source.path.suffix.lower() != ".tsv" and not said:
+        notes.append(f"{_WORDS[apart]} between columns")
+    head = rows[0]
+    if _is_header(source, head, [row for row in more if row]):
+        names, named, first = _names(head), True, skipped + 2
+        if _has_row_names(head, [row for row in more if row]):
+            names = [ROW_NAMES, *names]
+            notes.append("the first column holds row names, as R writes them")
+    else:
+        called = _split_or_none(comment, apart) if comment else None
+        named, first = called is not None and len(called) == len(head), skipped + 1
+        names = _names(called) if named and called else [f"column{k}" for k in range(len(head))]
+        told_by = "in the comment above the rows" if named else "by no row: all are data"
+        notes.append(f"columns are named {told_by} ({', '.join(names[:4])})")
+    return _Layout(first, apart, names, named, notes)
 
 
-# -- bytes into lines ------------------------------------------------------------------------------
+def _between(lines: list[str]) -> str:
+    """What stands between cells: what splits all of the first lines alike."""
+    quoted = any('"' in line for line in lines)
+    for mark in _MARKS:
+        rows = [_split_or_none(line, mark) for line in lines]
+        if _alike([len(row) for row in rows if row]) and (quoted or all(rows)):
+            return mark
+    rows = [_split_or_none(line.strip(), BLANKS) for line in lines]
+    if all(rows) and _alike([len(row) for row in rows if row]):
+        return BLANKS
+    return next((mark for mark in ",;\t" if mark in lines[0]), ",")
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """Whole lines, with the number of the first."""
-
-    line: int
-    raw: bytes
-
-    def text(self, source: Source) -> str:
-        try:
-            return self.raw.decode("utf-8")
-        except UnicodeDecodeError as wrong:
-            byte = f"the byte 0x{self.raw[wrong.start]:02x}"
-            raise self.refused(source, f"be text in UTF-8, got {byte}", wrong.start) from wrong
-
-    def refused(self, source: Source, rule: str, at: int) -> BadScores:
-        line = self.line + self.raw.count(b"\n", 0, at)
-        return BadScores(f"{source} must {rule} in line {line}")
+def _alike(widths: list[int]) -> bool:
+    """Whether all rows have the same number of cells, or the header one less, as in R."""
+    rest = set(widths[1:])
+    return bool(widths) and max(widths) > 1 and (rest <= {widths[0]} or rest == {widths[0] + 1})
 
 
-def _chunks(source: Source, limits: FileLimits) -> Iterator[_Chunk]:
-    line, rest, old = 1, b"", False
-    with _unpacked(source) as file:
-        for number, raw in enumerate(_read(source, file, limits)):
-            if number == 0:
-                if raw.startswith(_WIDE):
-                    raise BadScores(f"{source} must be text in UTF-8: save it as “CSV UTF-8”")
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-                old = b"\r" in raw and b"\n" not in raw  # lines as they ended long ago
-            rest += raw.replace(b"\r", b"\n") if old else raw
-            whole, end, rest = rest.rpartition(b"\n")
-            if whole or end:
-                made = _checked(source, _Chunk(line, (whole + end).replace(b"\r\n", b"\n")))
-                yield made
-                line += made.raw.count(b"\n")
-            if len(rest) > LONGEST_ROW:
-                raise _too_long(source, line)
-    if rest:
-        yield _checked(source, _Chunk(line, rest.removesuffix(b"\r") + b"\n"))
+def _split_or_none(line: str, apart: str) -> list[str] | None:
+    try:
+        (row,) = _reader([line], apart)
+    except (csv.Error, ValueError):
+        return None
+    return row
 
 
-@contextmanager
-def _unpacked(source: Source) -> Iterator[IO[bytes]]:
-    with source.opened() as file:
-        if not _is_packed(source):
-            yield file
-            return
-        with gzip.GzipFile(fileobj=file) as opened:
-            yield opened  # type: ignore[misc]
+def _split(source: Source, line: str, apart: str) -> list[str]:
+    try:
+        (row,) = _reader([line], apart)
+    except csv.Error as wrong:
+        raise unreadable(source, f"{wrong} in line 1") from wrong
+    return row
 
 
-def _is_packed(source: Source) -> bool:
-    return source.path.name.lower().endswith(".gz")
+def _reader(lines: Iterable[str], apart: str) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=apart, strict=True, skipinitialspace=apart == BLANKS)
 
 
-def _read(source: Source, file: IO[bytes], limits: FileLimits) -> Iterator[bytes]:
-    most = limits.unpacked if _is_packed(source) else math.inf
-    size = 0
-    while True:
-        try:
-            raw = file.read(CHUNK)
-        except (OSError, EOFError, zlib.error) as wrong:
-            raise unreadable(source, wrong) from wrong
-        if not raw:
-            return
-        size += len(raw)
-        if size > most:
-            limits.refuse(source, f"unpack to at most {most:,.0f} bytes")
-        yield raw
+def _is_header(source: Source, head: list[str], rows: list[list[str]]) -> bool:
+    """Whether the first row names columns: none of its cells is a number."""
+    filled = [cell.strip() for cell in head if cell.strip()]
+    if not any(is_number(cell) or is_missing_text(cell) for cell in filled):
+        return True
+    counted = [str(k) for k in range(len(filled))]
+    if filled != counted or len(filled) < 2:
+        return False
+    if len(filled) < len(head):  # pandas' own names, beside its index
+        return True
+    # Names 0, 1, 2 of pandas, or scores: below names, numbers have a point.
+    pointed = [any("." in cell or "e" in cell.lower() for cell in row) for row in rows]
+    if pointed and all(pointed):
+        return True
+    raise BadScores(
+        f"{source} must name its columns in line 1, got {', '.join(filled)}, which may be names or "
+        "scores: write names such as score and member above the rows"
+    )
 
 
-def _checked(source: Source, chunk: _Chunk) -> _Chunk:
-    if b"\0" in chunk.raw:
-        raise chunk.refused(source, "be text, got a NUL character", chunk.raw.index(b"\0"))
-    if len(chunk.raw) > LONGEST_ROW:
-        ends = np.flatnonzero(np.frombuffer(chunk.raw, dtype=np.uint8) == 10)
-        lengths = np.diff(ends, prepend=-1)
-        if lengths.max() > LONGEST_ROW:
-            raise _too_long(source, chunk.line + int(lengths.argmax()))
-    return chunk
+def _has_row_names(head: list[str], rows: list[list[str]]) -> bool:
+    """Whether rows are one cell wider than the header, for row names, as R writes them."""
+    first = [row[0].strip() for row in rows]
+    counted = first == [str(k + 1) for k in range(len(first))]
+    return {len(row) for row in rows} == {len(head) + 1} and (
+        counted or not any(map(is_number, first))
+    )
 
 
-def _too_long(source: Source, line: int) -> BadScores:
-    rule = f"have rows of at most {LONGEST_ROW:,} characters"
-    return BadScores(f"{source} must {rule}, got a longer one in line {line}")
+def _names(row: list[str]) -> list[str]:
+    """Without blanks around, and by their place where they have no name."""
+    return [cell.strip(" \t") or f"column{k}" for k, cell in enumerate(row)]
 
 
 # -- lines into cells ------------------------------------------------------------------------------
 
 
-def _header(source: Source, chunk: _Chunk) -> tuple[str, list[str]]:
-    """What stands between cells, and the names of the columns."""
-    text = chunk.text(source)
-    if not text.strip():
-        raise BadScores(f"{source} must name the columns in line 1, got an empty line")
-    apart = next((mark for mark in _APART if mark in text), ",")
-    try:
-        (row,) = csv.reader([text], delimiter=apart, strict=True)
-    except csv.Error as wrong:
-        raise unreadable(source, f"{wrong} in line 1") from wrong
-    # Without spaces around, and by their place where they have no name.
-    return apart, [cell.strip(" ") or f"column{k}" for k, cell in enumerate(row)]
-
-
 def _plain(
-    source: Source, chunk: _Chunk, apart: str, at: Sequence[int], width: int
-) -> Cells | None:
+    chunk: Chunk, apart: str, at: Sequence[int], width: int
+) -> tuple[Sequence[int], list[list[str]]] | None:
     """Rows in which no cell is quoted, all at once; None unless every line is one of them."""
     if b"\r" in chunk.raw:
         return None
@@ -205,21 +243,17 @@ def _plain(
         starts = np.concatenate([[-1], ends[:-1]])
         if not ((of_row[:, 0] > starts) & (of_row[:, -1] < ends)).all():
             return None
-    every = chunk.text(source)[:-1].replace("\n", apart).split(apart)
+    every = chunk.text()[:-1].replace("\n", apart).split(apart)
     lines = range(chunk.line, chunk.line + ends.size)
-    return Cells(lines, tuple(every[k::width] for k in at))
+    return lines, [every[k::width] for k in at]
 
 
 def _quoted(
-    source: Source,
-    chunks: Iterator[_Chunk] | chain[_Chunk] | list[_Chunk],
-    apart: str,
-    at: Sequence[int],
-    width: int,
-) -> Iterator[Cells]:
+    source: Source, chunks: Iterable[Chunk], apart: str, at: Sequence[int], width: int
+) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
     """Rows as Python's own reader finds them, each checked to be as wide as the header."""
     feed = _Feed(source, iter(chunks))
-    rows = csv.reader(feed, delimiter=apart, strict=True)
+    rows = _reader(feed, apart)
     lines: list[int] = []
     kept: list[list[str]] = []
     try:
@@ -227,6 +261,8 @@ def _quoted(
             begun, size = feed.begin()
             if not row and width == 1:  # an empty line is a row of one empty cell
                 row = [""]
+            if len(row) == width + 1 and not row[-1].strip():  # a mark at the end of the line
+                row.pop()
             if len(row) not in (0, width):
                 raise BadScores(
                     f"every row must have {width} cells, as the header has, got {len(row)} "
@@ -235,21 +271,21 @@ def _quoted(
             if row:
                 lines.append(begun)
                 kept.append([row[k] for k in at])
-            if size > CHUNK:
-                yield Cells(lines, tuple(map(list, zip(*kept, strict=True))) or ([],) * len(at))
+            if size > encodings.CHUNK and kept:
+                yield lines, list(map(list, zip(*kept, strict=True)))
                 lines, kept = [], []
                 deadline.check()
     except csv.Error as wrong:
         said = f"{wrong} {_line(source, feed.begun).replace('in line', 'in the row from line')}"
         raise unreadable(source, said) from wrong
     if kept:
-        yield Cells(lines, tuple(map(list, zip(*kept, strict=True))))
+        yield lines, list(map(list, zip(*kept, strict=True)))
 
 
 class _Feed:
     """Lines for a reader that may take many of them for one row, but not without end."""
 
-    def __init__(self, source: Source, chunks: Iterator[_Chunk]) -> None:
+    def __init__(self, source: Source, chunks: Iterator[Chunk]) -> None:
         self._source, self._chunks = source, chunks
         self._lines: Iterator[str] = iter(())
         self.begun = self._next = 0
@@ -262,14 +298,14 @@ class _Feed:
         line = next(self._lines, None)
         if line is None:
             chunk = next(self._chunks)
-            self._lines = iter(chunk.text(self._source).split("\n")[:-1])
+            self._lines = iter(chunk.text().split("\n")[:-1])
             if not self._next:
                 self._next = self.begun = chunk.line
             line = next(self._lines)
         self._next += 1
         self._row += len(line) + 1
-        if self._row > LONGEST_ROW:
-            raise _too_long(self._source, self.begun)
+        if self._row > encodings.LONGEST_ROW:
+            raise encodings.too_long(self._source, self.begun)
         return line + "\n"
 
     def begin(self) -> tuple[int, int]:
@@ -277,63 +313,15 @@ class _Feed:
         begun, self.begun = self.begun, self._next
         self._size += self._row
         size, self._row = self._size, 0
-        if size > CHUNK:
+        if size > encodings.CHUNK:
             self._size = 0
         return begun, size
-
-
-# -- cells into values -----------------------------------------------------------------------------
 
 
 def _line(source: Source, line: int) -> str:
     return f"in line {line} of {source}"
 
 
-def placed(source: Source, lines: Sequence[int]) -> columns.Place:
+def placed(source: Source, lines: Sequence[int]) -> Place:
     """How a row is named: by the line of the file in which it begins."""
     return lambda row: _line(source, lines[row])
-
-
-def _numbers(name: str, given: list[str], place: columns.Place) -> Array:
-    if _DIGITS.fullmatch("".join(given)):
-        try:
-            scores = np.array(list(map(float, given)))
-            if np.isfinite(scores).all():
-                return scores
-        except ValueError:
-            pass  # the first that is no number is named below
-    return np.array([_number(name, cell, place, row) for row, cell in enumerate(given)])
-
-
-def _number(name: str, cell: str, place: columns.Place, row: int) -> float:
-    if not cell.strip():
-        columns.refuse(name, columns.NOT_NULL, None, place(row))
-    if _NO_NUMBER.fullmatch(cell):
-        value = float(cell)
-        rule = columns.NOT_NAN if math.isnan(value) else columns.FINITE
-        columns.refuse(name, rule, value, place(row))
-    if not _NUMBER.fullmatch(cell):
-        columns.refuse(name, columns.NUMBER, cell, place(row))
-    value = float(cell)
-    if math.isinf(value):
-        columns.refuse(name, columns.DOUBLE, cell, place(row))
-    return value
-
-
-def _truths(name: str, given: list[str], place: columns.Place) -> Mask:
-    truths = [_TRUTHS.get(cell) for cell in given]
-    for row, truth in enumerate(truths):
-        if truth is None:
-            cell = given[row]
-            truths[row] = _TRUTHS.get(cell.strip().lower())
-            if truths[row] is None:
-                rule = columns.TRUTH if cell.strip() else columns.NOT_NULL
-                columns.refuse(name, rule, cell if cell.strip() else None, place(row))
-    return np.array(truths, dtype=np.bool_)
-
-
-def _labels(name: str, given: list[str], place: columns.Place) -> NDArray[Any]:
-    # Cells that are empty are missing, and are refused with the line they stand in.
-    held = np.empty(len(given), dtype=object)
-    held[:] = [cell.strip(" ") or None for cell in given]
-    return columns.labels(name, held, len(given), place)

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from tellapart.data import columns, csv_file, parquet
+from tellapart.data.meaning import is_missing
 from tellapart.data.sources import FileLimits, Source, matching
+from tellapart.data.table import Place
 from tellapart.errors import BadScores, InvalidArgument
 
 
@@ -22,7 +24,7 @@ class Labels:
 
     name: str
     rows: list[Any]
-    place: columns.Place
+    place: Place
 
     def whole(self) -> list[Any]:
         """All labels, none of which may be missing."""
@@ -62,15 +64,13 @@ def _plain(label: Any) -> Any:
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN and the like; pandas' own NA can be compared with nothing."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
+    """None, NaN and the like; a text is a label."""
+    return not isinstance(label, str) and is_missing(label)
 
 
 def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[Labels]:
     kind, files = matching(source)
-    if kind == "npz":
+    if kind not in ("csv", "parquet"):
         raise BadScores(f"a table of labels must be Parquet or CSV, got {files[0]}")
     read_file = _of_csv if kind == "csv" else _of_parquet
     parts = [read_file(Source(file), names) for file in files]
@@ -89,9 +89,13 @@ def _from_files(source: str | os.PathLike[str], names: Sequence[str]) -> list[La
 def _of_csv(source: Source, names: Sequence[str]) -> list[Labels]:
     lines: list[int] = []
     held: list[list[Any]] = [[] for _ in names]
-    for some in csv_file.cells(source, names, FileLimits()):
-        lines.extend(some.lines)
-        for kept, column in zip(held, some.columns, strict=True):
+    table = csv_file.TextTable(source, FileLimits())
+    for name in names:
+        columns.position(table.names, name, table)
+    columns.refuse_unread(table.names, names, table)
+    for begun, cells in table.cells(names):
+        lines.extend(begun)
+        for kept, column in zip(held, cells, strict=True):
             kept.extend(column)
     place = csv_file.placed(source, lines)
     return [Labels(name, rows, place) for name, rows in zip(names, held, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import deadline
-from tellapart.data import columns
-from tellapart.data.columns import Names, Slice, position, refuse_unread
-from tellapart.data.ranked import Progress
+from tellapart.data.columns import position, refuse_unread
+from tellapart.data.meaning import NOT_NAN, NOT_NULL, refuse
 from tellapart.data.sources import FileLimits, Source, unreadable
+from tellapart.data.table import HEAD, Batch, Place
 from tellapart.errors import BadScores, Unsupported
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SLICE = 2**22
-_MEMORY = "1GB"
+SLICE = 2**21
+_MEMORY = "512MB"
 
 # Names of folders say nothing of the rows: a column comes from the file.
 _TABLE = "read_parquet(?, file_row_number=true, hive_partitioning=false)"
@@ -35,52 +36,111 @@ _NUMBERS = _WHOLE | {"FLOAT", "DOUBLE", "DECIMAL"}
 _NESTED = ("STRUCT", "MAP", "UNION")
 
 
-@dataclass(frozen=True)
-class _ParquetPart:
-    """One file: how many rows it has, and how to read its columns."""
+class ParquetTable:
+    """A Parquet file, asked for ranges of its rows."""
 
-    file: DuckFile
-    rows: int
-    select: dict[str, str]
-    types: dict[str, str]
+    what, named, aligned = "column", True, True
+
+    def __init__(
+        self,
+        source: Source,
+        limits: FileLimits,
+        opened: ExitStack,
+        ask: duckdb.DuckDBPyConnection,
+    ) -> None:
+        self.source, self._limits, self._ask = source, limits, ask
+        self.notes: list[str] = []
+        self._head: dict[int, list[Any]] | None = None
+        self._file = DuckFile(source, opened.enter_context(source.named()))
+        self._columns = _columns_there(ask, self._file)
+        self.names = [name for name, _, _ in self._columns]
+        counted = "SELECT sum(num_rows) FROM parquet_file_metadata(?)"
+        self._rows = int(fetch_rows(ask, self._file, counted)[0][0])
+        if self._rows < 0:
+            raise unreadable(source, f"it says that it has {self._rows} rows")
+        if self._rows > limits.rows:
+            limits.refuse(source, f"have at most {limits.rows:,} rows")
+
+    def __str__(self) -> str:
+        return str(self.source)
+
+    def type_of(self, name: str) -> str:
+        """What a column holds, in DuckDB's words."""
+        return self._columns[position(self.names, name, self)][2]
+
+    def head(self, name: str) -> list[Any]:
+        """The first values of a column; none of one that holds lists or objects."""
+        at = position(self.names, name, self)
+        if self._head is None:  # of all columns at once: there may be many
+            plain = [k for k, (_, _, kind) in enumerate(self._columns) if not _is_nested(kind)]
+            rows = self._between([self._columns[k][1] for k in plain], 0, HEAD, fetch_rows)
+            self._head = {k: [_plain(row[i]) for row in rows] for i, k in enumerate(plain)}
+        return self._head.get(at, [])
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """These columns, many rows at a time."""
+        for name in names:
+            self._fits(name)
+        asked = [self._columns[position(self.names, name, self)][1] for name in names]
+        for start in range(0, self._rows, SLICE):
+            end = min(start + SLICE, self._rows)
+            deadline.check()
+            held = self._between(asked, start, end, fetch_arrays)
+            columns = tuple(held[f"c{k}"] for k in range(len(names)))
+            if len(columns[0]) != end - start:
+                raise BadScores(f"{self} must not change while it is read")
+            yield Batch(columns, end - start, self._place(start), end / self._rows)
+
+    def _between(
+        self,
+        columns: Sequence[str],
+        start: int,
+        end: int,
+        fetch: Callable[[duckdb.DuckDBPyConnection, DuckFile, str], Any],
+    ) -> Any:
+        said = ", ".join(f"{how} AS c{k}" for k, how in enumerate(columns)) or "NULL"
+        return fetch(
+            self._ask,
+            self._file,
+            f"SELECT {said} FROM {_TABLE} "  # noqa: S608
+            f"WHERE file_row_number >= {start} AND file_row_number < {end}",
+        )
+
+    def _place(self, start: int) -> Place:
+        return lambda row: place_of(start + row, self.source)
+
+    def _fits(self, name: str) -> None:
+        """A label that is written once and meant a million times may be large when it is read."""
+        at = position(self.names, name, self)
+        _, how, kind = self._columns[at]
+        if _is_nested(kind):
+            raise BadScores(f"{name} must hold plain values, holds {kind} in {self}")
+        if kind not in ("VARCHAR", "BLOB"):
+            return
+        said = f"SELECT max(strlen(CAST({how} AS VARCHAR))) FROM {_TABLE}"  # noqa: S608
+        longest = fetch_rows(self._ask, self._file, said)[0][0] or 0
+        if longest * min(self._rows, SLICE) > self._limits.held:
+            raise BadScores(
+                f"{name} must hold short labels, holds one of {longest:,} bytes in {self}"
+            )
 
 
-def slices(
-    sources: Sequence[Source], names: Names, limits: FileLimits, tell: Progress
-) -> Iterator[Slice]:
-    """All rows, some at a time; the first bad one is refused."""
-    with connected(None) as ask, ExitStack() as open_:
-        parts = []
-        for index, source in enumerate(sources):
-            file = DuckFile(source, open_.enter_context(source.named()))
-            parts.append(_part(ask, file, names, limits))
-            tell("opening", (index + 1) / len(sources))
-        _alike(parts, names)
-        total, done = sum(part.rows for part in parts), 0
-        if total > limits.rows:
-            limits.refuse(sources[0], f"have at most {limits.rows:,} rows")
-        for part in parts:
-            for start in range(0, part.rows, SLICE):
-                end = min(start + SLICE, part.rows)
-                deadline.check()
-                yield _slice(ask, part, names, start, end)
-                done += end - start
-                tell("reading", done / total)
+def _is_nested(kind: str) -> bool:
+    return kind.startswith(_NESTED) or kind.endswith("]")
 
 
-def columns_of(
-    ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Sequence[str]
-) -> dict[str, tuple[str, str]]:
-    """How to ask for each column, and its type: by its place, as names may differ by case alone."""
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _columns_there(ask: duckdb.DuckDBPyConnection, file: DuckFile) -> list[tuple[str, str, str]]:
+    """Each column's name, how to ask for it and its type; by place, as names may differ by case."""
     columns_there = fetch_rows(ask, file, f"DESCRIBE SELECT * FROM {_TABLE}")  # noqa: S608
     there = _top(fetch_rows(ask, file, "SELECT name, num_children FROM parquet_schema(?)"))
     if len(columns_there) != len(there) + 1:  # and the number of the row
         raise unreadable(file.source, "its columns are not what they say")
-    at = {name: position(there, name, file.source) for name in names}
-    refuse_unread(there, names, file.source)
-    return {
-        name: (quoted(str(columns_there[k][0])), str(columns_there[k][1])) for name, k in at.items()
-    }
+    described = zip(there, columns_there, strict=False)
+    return [(name, quoted(str(column[0])), str(column[1])) for name, column in described]
 
 
 def _top(schema: list[tuple[str, int | None]]) -> list[str]:
@@ -94,119 +154,15 @@ def _top(schema: list[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _part(
-    ask: duckdb.DuckDBPyConnection, file: DuckFile, names: Names, limits: FileLimits
-) -> _ParquetPart:
-    wanted = columns_of(ask, file, list(names.wanted.values()))
-    select = {part: wanted[name][0] for part, name in names.wanted.items()}
-    types = {part: wanted[name][1] for part, name in names.wanted.items()}
-    if types["score"].split("(")[0] not in _NUMBERS:
-        raise BadScores(f"{names.score} must hold numbers, holds {types['score']} in {file.source}")
-    if types["member"] not in _WHOLE | {"BOOLEAN"}:
-        raise BadScores(
-            f"{names.member} must hold booleans, or 1 and 0,"
-            f" holds {types['member']} in {file.source}"
-        )
-    rows = int(fetch_rows(ask, file, "SELECT sum(num_rows) FROM parquet_file_metadata(?)")[0][0])
-    if rows < 0:
-        raise unreadable(file.source, f"it says that it has {rows} rows")
-    for part in ("run", "group"):
-        if part in types:
-            _short(ask, file, select[part], names.wanted[part], types[part], rows * 1.0, limits)
-    select["score"] = f"CAST({select['score']} AS DOUBLE)"
-    if types["member"] != "BOOLEAN":
-        member = select["member"]
-        select["member"] = f"CASE WHEN {member} = 0 THEN false WHEN {member} = 1 THEN true END"
-    return _ParquetPart(file, rows, select, types)
-
-
-def _short(
-    ask: duckdb.DuckDBPyConnection,
-    file: DuckFile,
-    how: str,
-    name: str,
-    kind: str,
-    rows: float,
-    limits: FileLimits,
-) -> None:
-    """A label that is written once and meant a million times may be large when it is read."""
-    if kind.startswith(_NESTED) or kind.endswith("]"):
-        raise BadScores(f"{name} must hold plain labels, holds {kind} in {file.source}")
-    said = f"SELECT max(strlen(CAST({how} AS VARCHAR))) FROM {_TABLE}"  # noqa: S608
-    longest = fetch_rows(ask, file, said)[0][0] or 0
-    if longest * rows > limits.held:
-        raise BadScores(
-            f"{name} must hold short labels, holds one of {longest:,} bytes in {file.source}"
-        )
-
-
-def _alike(parts: Sequence[_ParquetPart], names: Names) -> None:
-    first = parts[0]
-    for part in parts:
-        for kind, name in names.wanted.items():
-            if part.types[kind] != first.types[kind]:
-                raise BadScores(
-                    f"{name} must have one type in all files, got {first.types[kind]} in "
-                    f"{first.file.source} and {part.types[kind]} in {part.file.source}"
-                )
-
-
-def _slice(
-    ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names, start: int, end: int
-) -> Slice:
-    said = ", ".join(f"{how} AS {quoted(name)}" for name, how in part.select.items())
-    values = fetch_arrays(
-        ask,
-        part.file,
-        f"SELECT {said} FROM {_TABLE} "  # noqa: S608
-        f"WHERE file_row_number >= {start} AND file_row_number < {end}",
-    )
-    source = part.file.source
-    if values["score"].size != end - start:
-        raise BadScores(f"{source} must not change while it is read")
-    whole = not any(np.ma.is_masked(values[kind]) for kind in ("score", "member"))
-    if not whole or not np.isfinite(values["score"]).all():
-        _refuse_first_bad(ask, part, names)
-    marks = {
-        kind: columns.labels(
-            name, values[kind], end - start, lambda row: place_of(start + row, source)
-        )
-        for kind, name in names.wanted.items()
-        if kind in ("run", "group")
-    }
-    member = np.asarray(values["member"], dtype=np.bool_)
-    return Slice(np.asarray(values["score"], dtype=np.float64), member, **marks)
-
-
-def _refuse_first_bad(ask: duckdb.DuckDBPyConnection, part: _ParquetPart, names: Names) -> None:
-    score, member = part.select["score"], part.select["member"]
-    written = columns_of(ask, part.file, [names.score, names.member])
-    bad = fetch_rows(
-        ask,
-        part.file,
-        f"SELECT file_row_number, {score}, {written[names.score][0]}, "  # noqa: S608
-        f"{written[names.member][0]} FROM {_TABLE} "
-        f"WHERE NOT coalesce(isfinite({score}), false) OR ({member}) IS NULL "
-        "ORDER BY file_row_number LIMIT 1",
-    )
-    row, value, said_score, said_member = bad[0]
-    where = place_of(row, part.file.source)
-    if value is None:
-        rule = columns.NOT_NULL if said_score is None else columns.NUMBER
-        columns.refuse(names.score, rule, said_score, where)
-    if not np.isfinite(value):
-        rule = columns.NOT_NAN if np.isnan(value) else columns.FINITE
-        columns.refuse(names.score, rule, value, where)
-    rule = columns.NOT_NULL if said_member is None else columns.TRUTH
-    columns.refuse(names.member, rule, said_member, where)
-
-
 def labels(source: Source, names: Sequence[str]) -> list[tuple[Any, ...]]:
     """These columns of a file, row by row, as Python's own objects."""
     with connected(None) as ask, source.named() as path:
         file = DuckFile(source, path)
-        wanted = columns_of(ask, file, names)
-        said = ", ".join(wanted[name][0] for name in names)
+        columns = _columns_there(ask, file)
+        there = [name for name, _, _ in columns]
+        at = [position(there, name, source) for name in names]
+        refuse_unread(there, names, source)
+        said = ", ".join(columns[k][1] for k in at)
         return fetch_rows(ask, file, f"SELECT {said} FROM {_TABLE}")  # noqa: S608
 
 
@@ -214,7 +170,10 @@ def numbers(source: Source, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
     """Columns of numbers, whole ones where ``kinds`` says "whole"; the first bad one is refused."""
     with connected(None) as ask, source.named() as path:
         file = DuckFile(source, path)
-        wanted = columns_of(ask, file, list(kinds))
+        columns = _columns_there(ask, file)
+        there = [name for name, _, _ in columns]
+        refuse_unread(there, list(kinds), source)
+        wanted = {name: columns[position(there, name, source)][1:] for name in kinds}
         for name, (_, kind) in wanted.items():
             whole = kinds[name] == "whole"
             if kind.split("(")[0] not in (_WHOLE if whole else _NUMBERS):
@@ -245,14 +204,12 @@ def _present(name: str, values: Any, start: int, source: Source) -> Any:
     """Values none of which is missing, NaN or infinite."""
     missing = np.ma.getmaskarray(values)
     if missing.any():
-        columns.refuse(
-            name, columns.NOT_NULL, None, place_of(start + int(missing.argmax()), source)
-        )
+        refuse(name, NOT_NULL, None, place_of(start + int(missing.argmax()), source))
     plain = np.ma.getdata(values)
     if not (finite := np.isfinite(plain)).all():
         row = int((~finite).argmax())
-        rule = columns.NOT_NAN if np.isnan(plain[row]) else "be finite"
-        columns.refuse(name, rule, plain[row], place_of(start + row, source))
+        rule = NOT_NAN if np.isnan(plain[row]) else "be finite"
+        refuse(name, rule, plain[row], place_of(start + row, source))
     return plain
 
 

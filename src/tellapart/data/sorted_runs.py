@@ -257,14 +257,13 @@ class ScoreFile:
         self,
         path: sources.Paths,
         *,
-        score: str = "score",
-        member: str = "member",
+        score: str | None = None,
+        member: str | None = None,
         progress: Progress | None = None,
     ) -> None:
         _, files = sources.matching(path)
-        slices = reading.slices(
-            [Source(file) for file in files], Names(score, member), None, progress
-        )
+        reader = reading.Reader(Names(score, member), progress=progress)
+        slices = reader.files([Source(file) for file in files])
         self._hold(slices, sources.described(files))
 
     @classmethod

@@ -36,8 +36,9 @@ class FileLimits:
     """How much of a file may be read, in bytes and rows, and who takes more."""
 
     file: float = math.inf
-    unpacked: float = 2.0**36  # of a .csv.gz, which is not held
-    held: float = 2.0**30  # of the arrays in an .npz file, or of labels
+    unpacked: float = 2.0**36  # of a .csv.gz or an array in an .npz file, which are not held
+    held: float = 2.0**30  # of labels, or of arrays that cannot be read a slice at a time
+    document: float = 2.0**26  # of a .json file, which is held whole and takes many times its size
     rows: float = math.inf
     instead: str = ""
 
@@ -126,8 +127,36 @@ def text(path: str | os.PathLike[str]) -> str:
         ) from wrong
 
 
-# Longest first: a name may end in two of them.
-KINDS = {".csv.gz": "csv", ".csv": "csv", ".parquet": "parquet", ".npz": "npz"}
+_TEXTS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt"), "csv"),
+    ".json": "json",
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+}
+KINDS = {
+    **_TEXTS,
+    **{f"{ending}.gz": kind for ending, kind in _TEXTS.items()},
+    ".npy": "npy",
+    ".npz": "npz",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".feather", ".arrow"), "feather"),
+}
+_ENDINGS = ".csv, .tsv, .txt, .json or .jsonl (also with .gz), .npy, .npz, .parquet or .feather"
+_PICKLE = (
+    "is a pickle, which may run any code when it is opened: save the scores with np.savez or as "
+    ".csv where it was made"
+)
+_SHEET = "is a spreadsheet: save the sheet of scores as “CSV UTF-8”"
+_OTHER_TOOLS = (
+    "is not read: export the scores and who is a member to .csv, .npz or .parquet with the tool "
+    "that wrote it"
+)
+_REFUSED = {
+    **dict.fromkeys((".pkl", ".pickle", ".p", ".joblib", ".pt", ".pth", ".ckpt"), _PICKLE),
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), _SHEET),
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".mat", ".rds", ".rdata", ".rda"), _OTHER_TOOLS),
+    **dict.fromkeys((".dta", ".sav", ".sas7bdat", ".safetensors", ".db", ".sqlite"), _OTHER_TOOLS),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".bz2", ".xz", ".zst"), "must be unpacked"),
+}
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -190,8 +219,12 @@ def _once(files: list[Path]) -> None:
 
 
 def kind_of(file: Path) -> str:
-    """What a file is by the end of its name: csv, parquet or npz."""
-    for ending, kind in KINDS.items():
-        if file.name.lower().endswith(ending):
-            return kind
-    raise BadScores(f"a score file must end in .parquet, .csv, .csv.gz or .npz, got {file}")
+    """What a file is by the end of its name, such as csv, json, npz or parquet."""
+    name = file.name.lower()
+    for ending in ("".join(file.suffixes[-2:]).lower(), file.suffix.lower()):
+        if ending in KINDS:
+            return KINDS[ending]
+    plain = Path(name.removesuffix(".gz")).suffix
+    if plain in _REFUSED:
+        raise BadScores(f"{file} {_REFUSED[plain]}")
+    raise BadScores(f"a score file must end in {_ENDINGS}, got {file}")

@@ -12,7 +12,7 @@ from tellapart.audit import Access
 from tellapart.audit.evidence.sequential_test import WagerEvidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED, _noise_found
-from tellapart.audit.probing import probe_run
+from tellapart.audit.probing import pace
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
@@ -147,7 +147,7 @@ def a_minute_of(monkeypatch):
     """A minute so short that a probe of slow calls ends."""
 
     def shorter(seconds):
-        monkeypatch.setattr(probe_run, "_MINUTE", seconds)
+        monkeypatch.setattr(pace, "MINUTE", seconds)
 
     return shorter
 
@@ -159,7 +159,7 @@ def slow_count(data, rng):
 
 def test_slow_calls_are_fewer_said_beforehand_and_tested_until_decided(a_minute_of):
     a_minute_of(0.5)
-    with pytest.warns(probe_run.SlowProbe, match=r"200 calls on each input, about .*90 % power"):
+    with pytest.warns(pace.SlowProbe, match=r"200 calls on each input, about .*90 % power"):
         verdict = audit.probe(slow_count, [1], [1, 2], claim=ta.guarantee(1))
     assert verdict.refuted
     assert verdict.evidence.calls <= 200
@@ -168,7 +168,7 @@ def test_slow_calls_are_fewer_said_beforehand_and_tested_until_decided(a_minute_
 
 def test_a_claim_by_its_curve_is_tested_by_ranks(a_minute_of):
     a_minute_of(0.5)
-    with pytest.warns(probe_run.SlowProbe, match="with its noise divided by"):
+    with pytest.warns(pace.SlowProbe, match="with its noise divided by"):
         verdict = audit.probe(slow_count, [1], [1, 2], claim=LAPLACE)
     assert verdict.refuted
     assert verdict.evidence.calls == 200

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from tellapart.audit import Orientation, Scores
 from tellapart.audit import scores as in_memory
 from tellapart.audit.scores import RankedScores
-from tellapart.data import parquet, reading
+from tellapart.data import parquet
 from tellapart.data import sorted_runs as runs
-from tellapart.data.columns import Names
+from tellapart.data.meaning import DROP, TRUTH
 from tellapart.data.ranked import Ranked
+from tellapart.data.reading import Reader
 from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
@@ -184,7 +185,8 @@ def test_large_tables_stay_on_disk(tiny, tmp_path, temporary, monkeypatch):
     assert_same(scores.members, RankedScores([v for v, inside in rows if inside]), [0.0])
     select, certify = scores.split(0.5, seed=1)
     assert select.members.count + certify.members.count == scores.members.count
-    assert seen[0] == ("opening", 1.0)
+    assert all(what == "reading" for what, _ in seen)
+    assert [share for _, share in seen] == sorted(share for _, share in seen)
     assert seen[-1] == ("reading", 1.0)
     named = {"score": [1.0, 0.0] * 9, "member": [True, False] * 9, "run": range(18)}
     pq.write_table(pa.table(named), tmp_path / "runs.parquet")
@@ -302,11 +304,11 @@ def refusal(path, **asked):
         ),
         (
             "score,member\n1,true\n2,false\n,true\n",
-            "score must not be missing, got None in line 4 of f.csv",
+            f"score must not be missing, got None in line 4 of f.csv{DROP}",
         ),
         (
             "score,member\nnan,true\n",
-            "score must not be NaN, got nan in line 2 of f.csv",
+            f"score must not be NaN, got nan in line 2 of f.csv{DROP}",
         ),
         (
             "score,member\n1,true\n-inf,true\n",
@@ -314,20 +316,30 @@ def refusal(path, **asked):
             " got -inf in line 3 of f.csv",
         ),
         (
-            "score,member\n1,yes\n",
-            "member must be True or False, or 1 or 0, got 'yes' in line 2 of f.csv",
+            "score,member\n1,maybe\n",
+            f"member must {TRUTH}, got 'maybe' in line 2 of f.csv",
         ),
         (
             "score,member\n1,true\n2,\n",
-            "member must not be missing, got None in line 3 of f.csv",
+            f"member must not be missing, got None in line 3 of f.csv{DROP}",
         ),
         (
             "score,member\n1,1\n2,1\n",
             "f.csv must have rows of non-members (member = 0), got 0 of 2 rows",
         ),
         ("score,member\n", "score files must have rows, got none in f.csv"),
-        ("loss,member\n1,1\n", "f.csv must have a column 'score', has 'loss', 'member'"),
-        ("loss\n1\n", "f.csv must have a column 'score', has 'loss'"),
+        ("text,member\na,1\n", "f.csv must have a column 'score', has 'text', 'member'"),
+        (
+            "lira,loss,member\n1,2,1\n",
+            "f.csv must say which column holds the scores: 'lira', 'loss'. Choose with "
+            "--score-column lira, in Python score='lira'",
+        ),
+        (
+            "loss\n1.5\n",
+            "f.csv must say who is a member, and has one column, 'loss': add a column of labels, "
+            "or give a file for each side with --members in.csv --non-members out.csv, in Python "
+            "members=, non_members=",
+        ),
     ],
 )
 def test_a_bad_csv_file_is_named(text, message, tmp_path):
@@ -365,12 +377,12 @@ def test_a_bad_row_is_found_in_whichever_file_and_slice_it_is(tiny, tmp_path):
         changed = rows.copy()
         changed[row] = (bad, True)
         written(tmp_path / "b.parquet", changed)
-        said = refusal(tmp_path / "?.parquet")
+        said = refusal(tmp_path / "?.parquet").removesuffix(DROP)
         assert said.endswith(f"got {bad} in data row {row + 1} of b.parquet (counted from 1)")
     for bad, kind in ((2, pa.int32()), (-1, pa.int8()), (None, pa.bool_()), (None, pa.int8())):
         changed = [(v, inside if kind == pa.bool_() else int(inside)) for v, inside in rows]
         changed[17] = (1.0, bad)
-        said = refusal(written(tmp_path / "c.parquet", changed, member=kind))
+        said = refusal(written(tmp_path / "c.parquet", changed, member=kind)).removesuffix(DROP)
         assert said.startswith("member must ")
         assert said.endswith(f"got {bad} in data row 18 of c.parquet (counted from 1)")
 
@@ -405,11 +417,12 @@ def test_a_missing_label_is_found_in_whichever_slice_it_is(tiny, tmp_path, row):
 
 def test_columns_of_a_wrong_type_are_named(tmp_path):
     text = written(tmp_path / "t.parquet", [("high", True)], pa.string())
-    assert refusal(text) == "score must hold numbers, holds VARCHAR in t.parquet"
+    where = "in data row 1 of"
+    assert refusal(text) == f"score must be a number, got 'high' {where} t.parquet (counted from 1)"
     flags = written(tmp_path / "b.parquet", [(True, True)], pa.bool_())
-    assert refusal(flags) == "score must hold numbers, holds BOOLEAN in b.parquet"
-    marks = written(tmp_path / "m.parquet", [(1.0, 1.0)], member=pa.float64())
-    assert refusal(marks) == "member must hold booleans, or 1 and 0, holds DOUBLE in m.parquet"
+    assert refusal(flags) == f"score must be a number, got True {where} b.parquet (counted from 1)"
+    marks = written(tmp_path / "m.parquet", [(1.0, 1.0), (2.0, 0.0)], member=pa.float64())
+    assert Scores.read(marks).members.count == 1
     written(tmp_path / "x1.parquet", ROW, pa.float32())
     written(tmp_path / "x2.parquet", ROW, pa.float64())
     assert refusal(tmp_path / "x?.parquet") == (
@@ -425,11 +438,10 @@ def test_columns_of_a_wrong_type_are_named(tmp_path):
 def test_bad_archives_are_named(tmp_path):
     path = tmp_path / "f.npz"
     np.savez(path, members=[1.0, np.nan], non_members=[1.0])
-    assert refusal(path) == "members must not be NaN, got nan in row 1 of f.npz (counted from 0)"
+    said = "members must not be NaN, got nan in row 1 of f.npz (counted from 0)"
+    assert refusal(path) == said + DROP
     np.savez(path, members=[1.0])
-    assert refusal(path) == (
-        "f.npz must have an array 'score' (or 'members' and 'non_members'), has 'members'"
-    )
+    assert refusal(path).startswith("f.npz must say who is a member, and has one array")
     np.savez(path, score=[1.0, 2.0], member=[1])
     assert refusal(path) == "member must have one label for each of 2 scores, got 1 in f.npz"
 
@@ -440,14 +452,15 @@ def test_files_that_are_not_there(tmp_path):
             Scores.read(path)
         return str(refused.value).replace(str(tmp_path), "HERE")
 
-    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "notes.doc").write_text("")
     written(tmp_path / "a.parquet", ROW)
     written(tmp_path / "a.csv", ROW)
     assert said(tmp_path / "no.csv") == "path must name a file that is there, got 'HERE/no.csv'"
     assert said(str(tmp_path / "*.npz")) == "path must match at least one file, got 'HERE/*.npz'"
     assert said(tmp_path) == ("path must name files, got the folder 'HERE': try 'HERE/*.parquet'")
-    assert said(tmp_path / "notes.txt") == (
-        "a score file must end in .parquet, .csv, .csv.gz or .npz, got HERE/notes.txt"
+    assert said(tmp_path / "notes.doc") == (
+        "a score file must end in .csv, .tsv, .txt, .json or .jsonl (also with .gz), .npy, .npz, "
+        ".parquet or .feather, got HERE/notes.doc"
     )
     assert said(str(tmp_path / "a.*")) == (
         "files must be of one kind, got HERE/a.csv and HERE/a.parquet"
@@ -457,7 +470,7 @@ def test_files_that_are_not_there(tmp_path):
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tiny, tmp_path):
     path = written(tmp_path / "s.parquet", ROW * 10)
-    rest = reading.slices([Source(path)], Names())
+    rest = Reader().files([Source(path)])
     next(rest)
     written(path, ROW)
     with pytest.raises(BadScores, match=r"s\.parquet must not change while it is read$"):
@@ -466,19 +479,33 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tiny, tmp_path):
 
 def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
     real = builtins.__import__
+    plain, columns = written(tmp_path / "f.csv", ROW), written(tmp_path / "f.parquet", ROW)
 
     def without(name, *rest, **named):
-        if name == "duckdb":
+        if name in ("duckdb", "pyarrow"):
             raise ImportError(name)
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
     np.savez(tmp_path / "f.npz", members=[1.0], non_members=[0.0])
     assert Scores.read(tmp_path / "f.npz").members.count == 1
-    assert Scores.read(written(tmp_path / "f.csv", ROW)).members.count == 2
-    with pytest.raises(Unsupported) as refused:
-        Scores.read(written(tmp_path / "f.parquet", ROW))
-    assert str(refused.value) == "reading Parquet files needs: pip install 'tellapart[files]'"
+    assert Scores.read(plain).members.count == 2
+    for ending in ("tsv", "txt", "json", "jsonl", "npy"):
+        path = tmp_path / f"f.{ending}"
+        if ending == "npy":
+            np.save(path, np.array([(1.0, 1.0), (0.5, 0.0), (0.25, 1.0)]))
+        elif "json" in ending:
+            rows = [f'{{"score": {value}, "member": {int(inside)}}}' for value, inside in ROW]
+            path.write_text(f"[{','.join(rows)}]" if ending == "json" else "\n".join(rows))
+        else:
+            path.write_text(plain.read_text().replace(",", "\t"))
+        assert Scores.read(path).members.count == 2
+    for path, kind in ((columns, "Parquet"), (tmp_path / "f.feather", "Feather")):
+        path.write_bytes(columns.read_bytes() if kind == "Parquet" else b"ARROW1")
+        with pytest.raises(Unsupported) as refused:
+            Scores.read(path)
+        said = f"reading {kind} files needs: pip install 'tellapart[files]'"
+        assert str(refused.value) == said
 
 
 def test_a_million_rows_written_by_duckdb(tmp_path):

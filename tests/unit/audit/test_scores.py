@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
+from tellapart.data.meaning import DROP, TRUTH
 from tellapart.data.ranked import Negated, Ranked
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
@@ -132,7 +133,7 @@ def test_a_side_may_be_any_list_of_numbers(values):
             " got -inf in row 2 (counted from 0)",
         ),
         ([1, "high"], "members must be a number, got 'high' in row 1 (counted from 0)"),
-        ([1, None], "members must be a number, got None in row 1 (counted from 0)"),
+        ([1, None], "members must not be missing, got None in row 1 (counted from 0)"),
         ([0.5, True], "members must be a number, got True in row 1 (counted from 0)"),
         (np.array([True]), "members must be a number, got True in row 0 (counted from 0)"),
         (
@@ -140,7 +141,10 @@ def test_a_side_may_be_any_list_of_numbers(values):
             "members must be a number, got datetime.timedelta(seconds=5) in row 0 (counted from 0)",
         ),
         (np.array([1j]), "members must be a number, got 1j in row 0 (counted from 0)"),
-        ([1, -(10**309)], "members must fit a double, got " + repr(-(10**309))[:77] + "..."),
+        (
+            [1, -(10**309)],
+            f"members must fit a double, got {repr(-(10**309))[:77]}... in row 1 (counted from 0)",
+        ),
         ([], "members must not be empty, got []"),
         ([[1, 2]], "members must be one list of numbers, got (1, 2) as its shape"),
         (3.0, "members must be one list of numbers, got () as its shape"),
@@ -212,7 +216,9 @@ def test_missing_values_in_a_table_are_named(frame):
         with pytest.raises(BadScores) as refused:
             Scores.from_table(frame(broken), run="run")
         assert str(refused.value).startswith(name)
-        assert str(refused.value).endswith("in row 3 (counted from 0)")
+        said = str(refused.value).removesuffix(DROP)
+        assert said.endswith("in row 3 (counted from 0)")
+        assert (said == str(refused.value)) == (name == "run")
 
 
 @pytest.mark.parametrize(
@@ -220,15 +226,15 @@ def test_missing_values_in_a_table_are_named(frame):
     [
         (
             {"member": [0, 1, 2, 1]},
-            "member must be True or False, or 1 or 0, got 2 in row 2 (counted from 0)",
+            f"member must {TRUTH}, got 2 in row 2 (counted from 0)",
         ),
         (
-            {"member": ["no", "yes", "no", "yes"]},
-            "member must be True or False, or 1 or 0, got 'no' in row 0 (counted from 0)",
+            {"member": ["a", "b", "a", "b"]},
+            f"member must {TRUTH}, got 'a' in row 0 (counted from 0)",
         ),
         (
             {"member": [0.0, 1.0, 0.0, 0.5]},
-            "member must be True or False, or 1 or 0, got 0.5 in row 3 (counted from 0)",
+            f"member must {TRUTH}, got 0.5 in row 3 (counted from 0)",
         ),
         (
             {"member": [1, 1, 1, 1]},
@@ -371,10 +377,12 @@ def test_a_group_without_a_date_is_missing(unit):
         Scores([1.0, 2.0], [0.0, 3.0], member_groups=days, non_member_groups=days)
 
 
-@pytest.mark.parametrize("member", [[0.0, 1.0], ["0", "1"]])
-def test_members_spelt_like_truths_that_are_none_say_what_is_missing(member):
-    with pytest.raises(BadScores, match="be True or False, or 1 or 0 as whole numbers, got"):
-        Scores.from_rows([1.0, 2.0], np.array(member))
+@pytest.mark.parametrize(
+    "member", [[0.0, 1.0], ["0", "1"], ["out", "in"], ["Non-Member", "member"], ["test", "Train"]]
+)
+def test_members_may_be_named_by_the_words_of_the_field(member):
+    for given_ in (member, np.array(member), np.array(member, dtype=object)):
+        assert Scores.from_rows([1.0, 2.0], given_).members.descending(1) == 2
 
 
 # -- names of 0.1 --------------------------------------------------------------------------------

@@ -551,13 +551,15 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
         (folder / name).write_text(f"score,member\n{rows}\n")
     coins = np.random.default_rng(0).integers(0, 2, 40_000)  # enough to refute ε = 8, if they did
     np.savez("canaries.npz", score=np.random.default_rng(1).normal(coins), member=coins)
+    np.save("in.npy", held["score"][held["member"] == 1])
+    np.save("out.npy", held["score"][held["member"] == 0])
     import duckdb
 
     duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert len(examples) == 6
-    codes = [1, 1, 0, 3, 0, 1]
+    assert len(examples) == 7
+    codes = [1, 1, 1, 0, 3, 0, 1]
     assert [run(one)[::2] for one in examples] == [(code, "") for code in codes]
 
 

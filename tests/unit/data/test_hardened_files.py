@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 from tellapart import cli, deadline, report
 from tellapart.audit import Orientation, Scores, many_runs
-from tellapart.data import csv_file, labels, reading, sources
+from tellapart.data import encodings, labels, sources
 from tellapart.data.columns import Names
+from tellapart.data.csv_file import TextTable
+from tellapart.data.reading import Reader
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
 from tellapart.web.view import Dropped
@@ -160,7 +162,9 @@ DAMAGED = {
 def test_a_damaged_array_is_refused(case, tmp_path):
     content = archive([("score.npy", DAMAGED[case]), ARRAYS[1]])
     said = said_everywhere("f.npz", content, tmp_path)
-    assert said == "f.npz must be an .npz file of plain arrays"
+    why = ": objects are pickled, and may run any code when opened; save .astype(float)"
+    assert said.removesuffix(why) == "f.npz must be an .npz file of plain arrays"
+    assert said.endswith(why) == (case == "objects")
 
 
 def test_a_flipped_bit_is_noticed(tmp_path):
@@ -186,7 +190,7 @@ def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(tmp_path):
     np.savez_compressed(tmp_path / "f.npz", members=np.zeros(10**6), non_members=[1.0])
     source = Source(tmp_path / "f.npz")
     with pytest.raises(BadScores, match=r"f\.npz must unpack to at most 1,000,000 bytes"):
-        list(reading.slices([source], Names(), FileLimits(held=10**6)))
+        list(Reader(limits=FileLimits(unpacked=10**6)).files([source]))
     with deadline.within(memory=10**6), pytest.raises(LimitReached, match="8 MiB of memory"):
         Scores.read(tmp_path / "f.npz")
 
@@ -215,8 +219,10 @@ def test_a_bomb_takes_no_room(tmp_path):
     path = _written(tmp_path / "f.npz", held.getvalue())
     assert path.stat().st_size < 5_000_000
     tracemalloc.start()
-    with pytest.raises(BadScores, match="must unpack to at most 1,073,741,824 bytes of scores"):
+    with pytest.raises(BadScores, match=r"must be an \.npz file of plain arrays"):
         Scores.read(path)
+    with pytest.raises(BadScores, match="must unpack to at most 1,073,741,824 bytes of scores"):
+        list(Reader(limits=FileLimits(unpacked=2**30)).files([Source(path)]))
     assert Scores.read(path, score="small").members.count == 1
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -234,7 +240,8 @@ LINES = {
     "large": (b"1,0\n1e400,1\n", "score must fit a double, got '1e400' in line 3 of f.csv"),
     "nan": (b"1,0\n -NaN,1\n", "score must not be NaN, got nan in line 3 of f.csv"),
     "nul": (b"1,0\n1\0,1\n", "f.csv must be text, got a NUL character in line 3"),
-    "latin": (b"1,0\n\xe9,1\n", "f.csv must be text in UTF-8, got the byte 0xe9 in line 3"),
+    "latin": (b"1,0\n\xe9,1\n", "score must be a number, got 'é' in line 3 of f.csv"),
+    "commas": (b'1,0\n"0,5",1\n0.5,1\n', "score must have decimal commas or decimal points, not"),
     "quote": (b'1,0\n"1,1\n2,0\n', "f.csv must be readable: unexpected end of data in the row"),
     "after": (b'1,0\n"1"x,1\n', "f.csv must be readable: ',' expected after '\"' in the row from"),
     "two lines": (b'1,0\n"1\n",1\nx,1\n', "score must be a number, got 'x' in line 5 of f.csv"),
@@ -249,7 +256,7 @@ def test_what_is_wrong_is_told_with_its_line(case, tmp_path):
 
 
 def test_the_row_that_never_ends_is_named_by_its_beginning(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_file, "LONGEST_ROW", 1000)
+    monkeypatch.setattr(encodings, "LONGEST_ROW", 1000)
     rule = "f.csv must have rows of at most 1,000 characters, got a longer one in line"
     one_line = GOOD + b"1" * 2000 + b",1\n" + GOOD
     assert said_everywhere("f.csv", one_line, tmp_path) == f"{rule} 62"
@@ -266,8 +273,11 @@ def test_encodings_and_ends_of_lines(tmp_path):
         assert np.array_equal(found.members.descending([1, 2, 3]), wanted)
     mixed = b"score,member\r\n1,1\n2,0\r\n"
     assert Scores.read(_written(tmp_path / "f.csv", mixed)).non_members.descending(1) == 2
-    wide = GOOD.decode().encode("utf-16")
-    assert "save it as “CSV UTF-8”" in said_everywhere("f.csv", wide, tmp_path)
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        wide = Scores.read(_written(tmp_path / "f.csv", GOOD.decode().encode(encoding)))
+        assert np.array_equal(wide.members.descending([1, 2, 3]), wanted)
+        assert "encoded in UTF-16" in wide.notes[0]
+    assert "UTF-32: save it" in said_everywhere("f.csv", GOOD.decode().encode("utf-32"), tmp_path)
 
 
 def _written(path, content):
@@ -290,10 +300,10 @@ def test_rows_are_read_as_they_were_written(rows, chunk, quote, monkeypatch):
         f'{value!r},{inside},"{cell}"\n' if quote else f"{value!r},{int(inside)},{cell}\n"
         for (value, inside, _), cell in zip(rows, escaped, strict=True)
     )
-    monkeypatch.setattr(csv_file, "CHUNK", chunk)
+    monkeypatch.setattr(encodings, "CHUNK", chunk)
     source = Source(Path("f.csv"), text.encode())
-    found = list(csv_file.cells(source, ["score", "member", "run"], FileLimits()))
-    cells = [[cell for some in found for cell in some.columns[k]] for k in range(3)]
+    found = list(TextTable(source, FileLimits()).cells(["score", "member", "run"]))
+    cells = [[cell for _, some in found for cell in some[k]] for k in range(3)]
     assert [float(one) for one in cells[0]] == [value for value, _, _ in rows]
     # The only thing that is not kept is how lines end within a cell.
     assert cells[2] == [cell.replace("\r\n", "\n") for _, _, cell in rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, run
+from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
@@ -24,6 +23,7 @@ from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
+from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import Caller, detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
@@ -31,6 +31,7 @@ from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
+from tellapart.audit.probing.pace import SlowProbe
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
 from tellapart.audit.scores import Orientation, Scores
@@ -58,21 +59,23 @@ def probe(
     samples: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    seconds: float | None = None,
     timeout: float | None = None,
     until_decided: bool | None = None,
     features: Callable[[Any], Any] | None = None,
     classifier: Any = None,
     folder: str | os.PathLike[str] | None = None,
-    progress: run.Progress | None = None,
+    progress: run.Progress | bool | None = None,
 ) -> Verdict:
     """Whether a mechanism one can only call keeps its claim on two neighbouring inputs.
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
     handed a NumPy generator, one that takes ``size`` is asked for batches. Unless told, that is as
-    often as takes about a minute, from 200 to 100,000 times; where it takes longer, or finds gross
-    leaks alone, a warning says so before it starts, and a claim of (ε, δ) is then tested
-    ``until_decided``. Outputs may be anything,
-    and a call that takes longer than ``timeout`` seconds is one, too. A tenth of the calls serves
+    often as takes about a minute, or ``seconds`` of your own, from 200 to 100,000 times; where it
+    takes longer, or finds gross leaks alone, a warning says so before it starts, and a claim of
+    (ε, δ) is then tested ``until_decided``. Outputs may be anything, and a call that takes longer
+    than ``timeout`` seconds is one, too; a function that raises on both inputs is refused after its
+    first calls. A tenth of the calls serves
     to find an event, the others to certify it; of more than a million, counts alone leave the
     workers that joblib is told of. With ``until_decided`` it bets on events as it goes and stops
     when the claim, of (ε, δ), is refuted or out of reach within ``samples``. ``features`` makes
@@ -80,7 +83,8 @@ def probe(
     scikit-learn) is one more score to try, on a fourth of the calls. With ``folder`` the outputs
     of finished calls are kept, and a probe that was killed goes on where it stopped and says the
     same; it belongs to one probe, of this code, with all that is said here. ``progress`` is told
-    which share of the calls was begun, and 1 at the end.
+    which share of the calls was begun, and 1 at the end; with True there is a bar at terminals, and
+    a line a minute elsewhere.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 0.5, size)     # claims ε = 1, needs scale 1
@@ -98,13 +102,17 @@ def probe(
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     for name, given in (("features", features), ("progress", progress)):
-        if given is not None:
+        if given is not None and not isinstance(given, bool):
             _checks.function(**{name: given})
+    allowed = pace.budget(seconds)
+    if seconds is not None and (told is not None or folder is not None):
+        rule = "be left out with samples or folder: they say how many calls are made"
+        _checks.refuse("seconds", rule, seconds)
     refuse_equal_inputs(d0, d1)
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided tests claims of (ε, δ) alone; leave it out")
-    kept, count = None, _USUAL if told is None else told
+    kept, count = None, pace.USUAL if told is None else told
     if folder is not None:
         asked = {
             "claim": repr(claim),
@@ -118,49 +126,29 @@ def probe(
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)
     caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
-    if told is None and folder is None and not until_decided:  # which ends when it is decided
-        count, seconds = _affordable(caller, d0, key)
-        slow = 2 * count * seconds > 2 * _MINUTE or count < _FEW
-        if until_decided is None:
-            until_decided = slow and isinstance(curve, GuaranteeCurve)
-        if slow:
-            warnings.warn(_notice(claim, count, seconds, 1 - confidence), SlowProbe, stacklevel=2)
-    evidence: Evidence
-    if until_decided and isinstance(curve, GuaranteeCurve):
-        evidence = sequential_evidence(
-            caller, (d0, d1), curve, count, confidence, key, seek, progress, kept
-        )
-    else:
-        evidence = _certified(Calls(caller, (d0, d1), count, key, progress, kept), seek, confidence)
-    if progress is not None:
-        progress(1.0)
+    pace.refuse_hopeless(caller, (d0, d1), key)
+    if told is None and not until_decided:  # which ends when it is decided
+        each = pace.seconds_a_call(caller, d0, key)
+        fits = pace.affordable(2 * each, allowed)
+        slow = fits < pace.FEW and seconds is None
+        if folder is None:
+            count = fits
+            if until_decided is None:
+                until_decided = slow and isinstance(curve, GuaranteeCurve)
+        if slow or 2 * count * each > 1.01 * allowed:
+            warnings.warn(_notice(claim, count, each, 1 - confidence), SlowProbe, stacklevel=2)
+    with _progress.shown(progress, "calls on each input", count) as tell:
+        evidence: Evidence
+        if until_decided and isinstance(curve, GuaranteeCurve):
+            evidence = sequential_evidence(
+                caller, (d0, d1), curve, count, confidence, key, seek, tell, kept
+            )
+        else:
+            calls = Calls(caller, (d0, d1), count, key, tell, kept)
+            evidence = _certified(calls, seek, confidence)
+        if tell is not None:
+            tell(1.0)
     return judge(claim, evidence)
-
-
-class SlowProbe(UserWarning):
-    """Calls take so long that a probe of default size takes minutes, or finds gross leaks alone."""
-
-
-# Without `samples`: about so many seconds, as many calls on each input, and how few are few.
-_MINUTE, _USUAL, _LEAST, _FEW = 60.0, 100_000, 200, 2_000
-_TIMED = 8
-
-
-def _affordable(caller: Caller, data: Any, seed: int) -> tuple[int, float]:
-    """How many calls on each input take about a minute (1, 2 or 5 times a power of ten), and one.
-
-    The calls that are timed are made apart from all others.
-    """
-    took = []
-    for turn in range(2):  # something else may hold up one of them
-        begun = time.perf_counter()
-        with run.here():  # the first calls of workers take what it takes to start them
-            draw(caller, data, _TIMED, (seed, 2, turn))
-        took.append(time.perf_counter() - begun)
-    seconds = max(min(took) / _TIMED, 1e-9)
-    wanted = min(max(_MINUTE / (2 * seconds), _LEAST), _USUAL)
-    steps = (front * 10**power for power in range(2, 6) for front in (1, 2, 5))
-    return max(step for step in steps if step <= wanted * (1 + 1e-9)), seconds
 
 
 def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
@@ -169,8 +157,9 @@ def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
     finds = "finds" if verdict.detectable else "may miss even"
     return (
         f"one call takes {short(seconds, 2)} s: {calls:,} calls on each input, about "
-        f"{2 * calls * seconds:,.0f} s in all, which {finds} {leak} (90 % power). "
-        "samples=N takes as many as you say; audit.plan and `tellapart plan` say what they find"
+        f"{_progress.in_words(2 * calls * seconds)} in all, which {finds} {leak} (90 % power). "
+        "samples=N takes as many as you say, seconds=S as many as fit; audit.plan and `tellapart "
+        "plan` say what they find"
     )
 
 

@@ -7,6 +7,7 @@ fresh calls, and a pair is worth what all of its calls say. The certificate draw
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,9 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tellapart import _checks, run
+from tellapart import _checks, _progress, run
+from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import claimed_delta
+from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
@@ -38,6 +41,8 @@ _RACING, _CLOSING = 3, 4
 # At what level, and on how many times the calls, a pair should show its leak.
 _LEVEL, _MORE = 0.05, 8.0
 _LONGEST = 120
+# So many calls on each input, if all fail, are enough.
+_FIRST = 8
 # How many times the pairs needed are asked for: some were tried before.
 _ASKED = 4
 
@@ -94,20 +99,25 @@ def search(
     domain: Domain[Any],
     *,
     claim: Subject,
-    samples: int = 100_000,
+    samples: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    seconds: float | None = None,
     timeout: float | None = None,
     tries: int = 64,
-    search_calls: int = 400_000,
+    search_calls: int | None = None,
     features: Callable[[Any], Any] | None = None,
+    progress: run.Progress | bool | None = None,
 ) -> Search:
     """Find the neighbouring inputs on which a mechanism leaks most, and probe it there.
 
     ``domain`` describes inputs and neighbours; `audit.domains` has them. ``tries`` pairs begin,
     and ``search_calls`` calls in all are made to choose one. Then it is probed with ``samples``
     fresh calls on each input, as `probe` would with the same seed: the confidence is that of one
-    probe, since the search saw none of those calls.
+    probe, since the search saw none of those calls. Unless told, these are 400,000 and 100,000, or
+    as many as take about a minute (or ``seconds`` of your own); where even the fewest take longer,
+    a warning says so before they are made. ``progress`` is told which share of the calls was made,
+    as in `probe`.
 
     >>> import tellapart as ta
     >>> from tellapart.audit import domains
@@ -122,33 +132,97 @@ def search(
     curve = curve_of(claim, "claim")
     _checks.instance(Domain, "a description of inputs, as audit.domains has them", domain=domain)
     begin = _checks.whole(1, 10**6, tries=tries)
-    _checks.whole(20, 10**9, samples=samples)
+    if samples is not None:
+        _checks.whole(20, 10**9, samples=samples)
+    if seconds is not None and None not in (samples, search_calls):
+        _checks.refuse("seconds", "be left out with samples and search_calls", seconds)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     rounds = _rounds(begin)
     least = max(-(-stage.pairs // stage.weight) for stage in rounds) * 2 * _FEWEST
     parts = sum(stage.weight for stage in rounds)
-    asked = _checks.whole(1, search_calls=search_calls)
-    if asked < least * parts:
+    asked = None if search_calls is None else _checks.whole(1, search_calls=search_calls)
+    if asked is not None and asked < least * parts:
         rule = f"be at least {least * parts:,} for {begin} tries"
         _checks.refuse("search_calls", rule, search_calls)
-    part = asked // parts
+    counts = _Counts(asked, samples)
+    if None in counts:
+        first = domain.first(1, run.generator((key, _KEY)))
+        counts = _affordable(
+            counts, least * parts, _seconds_a_call(mechanism, domain, first, timeout, key), seconds
+        )
     weigh = _PairPromise(mechanism, timeout, EventSearch(claimed_delta(curve), features))
-    race = _raced(weigh, domain, rounds, part, key)
-    best = race.ranking[0]
-    verdict = probe(
-        mechanism,
-        best.d0,
-        best.d1,
-        claim=claim,
-        samples=samples,
-        confidence=confidence,
-        seed=key,
-        timeout=timeout,
-        features=features,
-    )
+    race_share = counts.race / (counts.race + 2 * counts.probe)
+    with _progress.shown(progress, "calls", counts.race + 2 * counts.probe) as tell:
+        race = _raced(weigh, domain, rounds, counts.race // parts, key, _part(tell, 0, race_share))
+        best = race.ranking[0]
+        verdict = probe(
+            mechanism,
+            best.d0,
+            best.d1,
+            claim=claim,
+            samples=counts.probe,
+            confidence=confidence,
+            seed=key,
+            timeout=timeout,
+            features=features,
+            progress=_part(tell, race_share, 1 - race_share),
+        )
     noted = _with_search_in_ledger(verdict, len(race.ranking))
     return Search(best.d0, best.d1, noted, race.ranking, race.skipped, race.calls)
+
+
+class _Counts(NamedTuple):
+    """How many calls choose a pair, and how many then probe it, on each input."""
+
+    race: Any
+    probe: Any
+
+
+_USUAL = _Counts(400_000, pace.USUAL)
+
+
+def _seconds_a_call(
+    mechanism: Callable[..., Any],
+    domain: Domain[Any],
+    drafts: dict[Any, Any],
+    timeout: float | None,
+    seed: int,
+) -> float:
+    """How long one call takes, on the first pair that would be tried."""
+    if not drafts:
+        _checks.refuse("domain", "hold two inputs that differ", domain)
+    d0, d1 = domain.pair(next(iter(drafts.values())))
+    caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=seed)
+    return pace.seconds_a_call(caller, d0, seed)
+
+
+def _affordable(counts: _Counts, least: int, each: float, seconds: float | None) -> _Counts:
+    """What was asked for, and of the rest as many calls as fit into the time allowed."""
+    allowed = pace.budget(seconds)
+    told = each * ((counts.race or 0) + 2 * (counts.probe or 0))
+    usual = each * (_USUAL.race + 2 * _USUAL.probe)
+    if counts.race or counts.probe:
+        usual = each * (2 * _USUAL.probe if counts.race else _USUAL.race)
+    share = min(max(allowed - told, 0) / usual, 1.0)
+    race = counts.race or max(int(share * _USUAL.race), least)
+    probed = counts.probe or pace.affordable(each, each * share * _USUAL.probe)
+    total = each * (race + 2 * probed)
+    if total > 1.01 * allowed or (share < 1 and seconds is None):
+        warnings.warn(
+            f"one call takes {short(each, 2)} s: {race:,} calls choose a pair of inputs and "
+            f"{probed:,} on each probe it, about {_progress.in_words(total)} in all. search_calls= "
+            "and samples= take as many as you say, seconds= as many as fit; audit.probe of one "
+            "pair you suspect is cheaper",
+            pace.SlowProbe,
+            stacklevel=3,
+        )
+    return _Counts(race, probed)
+
+
+def _part(tell: run.Progress | None, done: float, share: float) -> run.Progress | None:
+    """Progress of a part of the calls."""
+    return None if tell is None else lambda of_part: tell(done + share * of_part)
 
 
 def _with_search_in_ledger(verdict: Verdict, pairs: int) -> Verdict:
@@ -192,7 +266,12 @@ def _rounds(begin: int) -> list[_RaceRound]:
 
 
 def _raced(
-    weigh: _PairPromise, domain: Domain[Any], rounds: list[_RaceRound], part: int, seed: int
+    weigh: _PairPromise,
+    domain: Domain[Any],
+    rounds: list[_RaceRound],
+    part: int,
+    seed: int,
+    tell: run.Progress | None = None,
 ) -> _Race:
     """Every pair tried with what it promised, the best of the last round first."""
     rng = run.generator((seed, _KEY))
@@ -201,7 +280,10 @@ def _raced(
         _checks.refuse("domain", "hold two inputs that differ", domain)
     known, seen, broken = dict(drafts), dict[Any, Tried](), list[Broken]()
     calls = each = 0
+    weights = np.cumsum([0, *(stage.weight for stage in rounds)])
     for place, now in enumerate(rounds):
+        if tell is not None:
+            tell(float(weights[place] / weights[-1]))
         if place:
             best = _best(seen, each)[: now.pairs - now.born]
             born = _children(domain, [known[mark] for mark in best], known, now.born, rng)
@@ -270,6 +352,11 @@ class _PairPromise:
         d0, d1, count = entry
         trial = int(rng.integers(2**62))
         caller = detect_convention(self.mechanism, d0, d1, timeout=self.timeout, seed=trial)
+        if caller.failed:  # then the first calls may tell that all are in vain
+            few = min(count, _FIRST)
+            first, second = (_called(caller, x, few, rng).first_broken() for x in (d0, d1))
+            if first is not None and second is not None:
+                return first
         absent, present = (_called(caller, data, count, rng) for data in (d0, d1))
         broken, other = absent.first_broken(), present.first_broken()
         if broken is not None and other is not None:

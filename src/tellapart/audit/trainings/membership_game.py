@@ -12,9 +12,7 @@ Scores(100 members, 100 non-members, 200 runs, higher means member)
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tellapart import _checks, run
+from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
@@ -159,34 +157,6 @@ def _places(**given: Any) -> tuple[int, ...]:
 __all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "Train"]
 
 
-@contextmanager
-def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress | None]:
-    """The function that is told of progress: the given one, that of a bar, or none."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    if not progress:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), Remaining())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("models", total=models)
-        started, first = time.perf_counter(), [0.0]
-
-        def tell(share: float) -> None:
-            done = share * models
-            first[0] = first[0] or done  # what was kept already took no time
-            each = (time.perf_counter() - started) / max(done - first[0], 1)
-            words = "models" if done - first[0] < 1 else f"models, {short(each, 3)} s each"
-            bar.update(task, completed=round(done), description=words)
-
-        yield tell
-
-
 _MODELS, _EXAMPLES = 32, 64
 
 
@@ -314,7 +284,8 @@ class MembershipGame:
         these numbers itself. With ``folder`` every finished model is kept, and a game that was
         killed goes on where it stopped; all workers must see it. It belongs to one training
         function, known by its name, its code and its plain settings. ``progress=True`` shows a
-        bar; a function is told which share of the models was begun, and 1 at the end.
+        bar with the time left at terminals, and a line a minute elsewhere; a function is told which
+        share of the models was begun, and 1 at the end.
         """
         _checks.function(train=train)
         if score is not None:
@@ -322,7 +293,7 @@ class MembershipGame:
         if not isinstance(progress, bool):
             _checks.function(progress=progress)
         kept = None if folder is None else ModelStore.opened(folder, self._manifest(train, score))
-        with shown(progress, self.models) as tell:
+        with _progress.shown(progress, "models", self.models) as tell:
             rows = shadow_models.trained_rows(self, train, score, kept, tell)
         split = self.targets.size
         return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, run
+from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence, Finding, strongest
 from tellapart.audit.evidence.joint import together
-from tellapart.audit.probing.calling.caller import asked_for
+from tellapart.audit.probing import pace
+from tellapart.audit.probing.calling.caller import asked_for, detect_convention
 from tellapart.audit.probing.probe_run import probe
 from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
 from tellapart.audit.verdict import NOT_REFUTED, NOTHING_TESTED, Verdict, describe
@@ -107,9 +109,11 @@ def step(
     public_size: bool = False,
     nan: bool = False,
     only: Collection[str] | None = None,
-    samples: int = 10_000,
+    samples: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    seconds: float | None = None,
+    progress: run.Progress | bool | None = None,
 ) -> StepAudit:
     """Whether a private training step keeps its claim under the worst gradients known.
 
@@ -122,7 +126,9 @@ def step(
     The claim is that of `dp_sgd` unless told. Neighbours have one record more, of ``records``;
     with ``public_size``, one whose gradient is not zero, as where records are replaced. ``nan``
     tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
-    with ``samples`` calls on each input, for an equal share of the level.
+    with ``samples`` calls on each input, for an equal share of the level: 10,000 unless told, or as
+    many as take about a minute in all (or ``seconds`` of your own), which a warning then says.
+    ``progress`` is told which share of the pairs was begun, as in `probe`.
 
     >>> import numpy as np
     >>> def release(gradients, rng, size=None):              # forgets to clip
@@ -147,27 +153,57 @@ def step(
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
     _same_neighbours(promise, setting)
-    calls = _checks.whole(_FEWEST, 10**9, samples=samples)
+    told = None if samples is None else _checks.whole(_FEWEST, 10**9, samples=samples)
+    if seconds is not None and told is not None:
+        _checks.refuse("seconds", "be left out with samples", seconds)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     pairs = _kept(family(setting), only)
     takes_rng, _, needs_size = asked_for(step)
     asked: dict[str, Any] = {"rng": run.generator((key, _TRIAL))} if takes_rng else {}
     releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
+    looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
+    calls = told or _affordable(ScoredStep(step, looks[0]), pairs, key, seconds)
     shown = []
-    for place, pair in enumerate(pairs):
-        look = StepScores(pair.direction, noise, rate, unit)
-        verdict = probe(
-            ScoredStep(step, look),
-            pair.absent,
-            pair.present,
-            claim=promise,
-            samples=calls,
-            confidence=1 - level / len(pairs),
-            seed=_own(key, place),
-        )
-        shown.append(_with_names(verdict, look.names(releases)))
+    with _progress.shown(progress, "pairs", len(pairs)) as tell:
+        for place, (pair, look) in enumerate(zip(pairs, looks, strict=True)):
+            if tell is not None:
+                tell(place / len(pairs))
+            verdict = probe(
+                ScoredStep(step, look),
+                pair.absent,
+                pair.present,
+                claim=promise,
+                samples=calls,
+                confidence=1 - level / len(pairs),
+                seed=_own(key, place),
+            )
+            shown.append(_with_names(verdict, look.names(releases)))
     return _joint(promise, pairs, tuple(shown))
+
+
+_USUAL = 10_000
+
+
+def _affordable(
+    step: Callable[..., Any], pairs: Sequence[StepPair], seed: int, seconds: float | None
+) -> int:
+    """How many calls on each input of every pair fit into the time allowed, and a notice."""
+    allowed, first = pace.budget(seconds), pairs[0]
+    caller = detect_convention(step, first.absent, first.present, seed=seed)
+    each = pace.seconds_a_call(caller, first.absent, seed)
+    all_of_them = 2 * len(pairs) * each
+    calls = pace.affordable(all_of_them, allowed, _USUAL)
+    if calls * all_of_them > 1.01 * allowed or (calls < _USUAL and seconds is None):
+        warnings.warn(
+            f"one step takes {short(each, 2)} s: {calls:,} calls on each input of {len(pairs)} "
+            f"pairs, about {_progress.in_words(calls * all_of_them)} in all, in place of "
+            f"{_USUAL:,}. samples=N takes as many as you say, seconds=S as many as fit; only= "
+            "keeps fewer pairs, and a step that takes size= is called in batches",
+            pace.SlowProbe,
+            stacklevel=3,
+        )
+    return calls
 
 
 def _setting(

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, deadline, run
+from tellapart import _checks, _progress, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
@@ -36,6 +37,7 @@ from tellapart.audit.trainings.membership_game import (
     column_scores,
     same_neighbours,
 )
+from tellapart.audit.trainings.shadow_models import ShadowTraining, put_back
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import BadScores, Unsupported
@@ -55,18 +57,21 @@ def training(
     *,
     claim: Subject,
     targets: int | Iterable[int] | Design = 0,
-    models: int = 1_000,
+    models: int | None = None,
     score: Score | None = None,
     attack: Attacking = None,
     population: Iterable[int] = (),
     confidence: float = 0.95,
     seed: int = 0,
+    seconds: float | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: run.Progress | bool = False,
 ) -> Verdict:
     """Whether a training function keeps its claim for one example in or out of the data.
 
-    It trains ``models`` models, each target in or out by a coin of its own, as
+    It trains ``models`` models (1,000 unless told, or as many as fit into ``seconds``; where the
+    default takes longer than a minute, a warning says how long before it starts), each target in or
+    out by a coin of its own, as
     ``train(dataset, seed)``; ``score(model, examples)`` says how much each target looks like a
     member, or ``train`` returns these numbers itself. An ``attack`` makes better scores of them.
     The claim must be about adding or removing a record.
@@ -90,8 +95,13 @@ def training(
     design = targets if isinstance(targets, Design) else Targets(targets)
     same_neighbours(claim, design)
     _checks.instance(Iterable, "places of examples, listed", population=population)
-    game = MembershipGame(data, design, models, seed, tuple(population))
+    if seconds is not None and (models is not None or folder is not None):
+        rule = "be left out with models or folder: they say how many models are trained"
+        _checks.refuse("seconds", rule, seconds)
+    game = MembershipGame(data, design, models or _USUAL, seed, tuple(population))
     check_attack(attack, game)
+    if models is None:
+        game = replace(game, models=_affordable(game, train, score, seconds))
     enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     played = game.play(train, score, folder=folder, progress=progress)
     evidence = game_evidence(played, sure, attack=attack, delta=claimed_delta(promise))
@@ -100,6 +110,35 @@ def training(
     known = verdict.samples_needed is not None
     remarks = [outlook(evidence, game.models, verdict.delta)] if known else []
     return replace(verdict, remarks=(*remarks, *([_NOT_RANDOM] if _all_the_same(played) else [])))
+
+
+class SlowTraining(UserWarning):
+    """One training takes so long that the default number of models takes more than a minute."""
+
+
+_USUAL, _MINUTE = 1_000, 60.0
+
+
+def _affordable(
+    game: MembershipGame, train: Train, score: Score | None, seconds: float | None
+) -> int:
+    """How many models are trained unless told, by one training that is timed and not counted."""
+    _checks.function(train=train)
+    allowed = _MINUTE if seconds is None else _checks.finite_above_zero(seconds=seconds)
+    with put_back():
+        each = max(float(ShadowTraining(game, train, score, None).one(0)[-1]), 1e-9)
+    count = _USUAL if seconds is None else max(min(int(allowed / each), _USUAL), 2)
+    if count * each > 1.01 * allowed:
+        warnings.warn(
+            f"one training takes {short(each, 2)} s: {count:,} models take about "
+            f"{_progress.in_words(count * each)} on one worker. models=N trains as many as you "
+            "say, seconds=S as many as fit; joblib.parallel_config(n_jobs=N) shares them out, "
+            "folder= lets a killed audit go on, and audit.step of one training step is cheaper "
+            "(audit.plan compares them)",
+            SlowTraining,
+            stacklevel=3,
+        )
+    return count
 
 
 def _all_the_same(played: Played) -> bool:

@@ -261,7 +261,8 @@ def test_progress_ends_at_one_and_never_falls():
     assert told[-1] == 1.0
 
 
-def test_a_bar_shows_how_many_and_how_long(capsys):
+def test_a_bar_shows_how_many_and_how_long(capsys, monkeypatch):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     game().play(noisy_sum, progress=True)
     shown = capsys.readouterr()
     assert "12/12" in shown.err

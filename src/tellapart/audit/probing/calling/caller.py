@@ -113,6 +113,7 @@ class Caller:
     size: Size = Size.UNASKED
     spoils: bool = False  # it may change its input, so that each call gets a copy
     changes: bool = False  # and was seen to
+    failed: bool = False  # whether every call that found this out raised
     sealed: bytes | None = field(default=None, repr=False)  # as it was before its first call
     # Calls of fresh processes: the input, whether seeds were ignored, and what came out.
     fresh: list[tuple[Any, bool, list[Any]]] = field(
@@ -288,8 +289,15 @@ def detect_convention(
     if takes_size and size is Size.UNASKED:
         size = _trial_of_batches(plain, inputs, rng, needs_size)
     extra = {"size": 1} if size is not Size.UNASKED else {}
-    seen = {_spoils(plain, data, extra, rng) for data in inputs} if size is not Size.MANY else set()
-    settled = replace(plain, size=size, spoils=seen - {False} != set(), changes=True in seen)
+    tried = [_tried(plain, data, extra, rng) for data in inputs] if size is not Size.MANY else []
+    seen = {spoils for spoils, _ in tried}
+    settled = replace(
+        plain,
+        size=size,
+        spoils=seen - {False} != set(),
+        changes=True in seen,
+        failed=bool(tried) and all(raised for _, raised in tried),
+    )
     if (mechanism.timeout if isinstance(mechanism, Program) else limit) is not None:
         _refuse_if_hopeless(settled, inputs, rng)
     if isinstance(mechanism, Program) and any(
@@ -323,27 +331,27 @@ def _trial_of_batches(
     return Size.MANY
 
 
-def _spoils(
+def _tried(
     plain: Caller, data: Any, extra: dict[str, Any], rng: np.random.Generator
-) -> bool | None:
-    """Whether calls change their input; None where that cannot be seen."""
+) -> tuple[bool | None, bool]:
+    """Whether calls change their input, None where that cannot be seen; and whether all raised."""
     if plain.timeout is not None:
-        return None
+        return None, False
     own = copied(data)
     before = fingerprint(own)
     if before is None:
-        return None
-    home = os.getpid()
+        return None, True  # as far as is known
+    home, raised = os.getpid(), 0
     with own_globals(rng):
         for _ in range(_TRIAL_CALLS):
             try:
                 plain.mechanism(own, **extra, **plain.handed(rng))
             except LimitReached:
                 raise
-            except (Exception, SystemExit):  # noqa: BLE001, S110 (will be an output)
-                pass
+            except (Exception, SystemExit):  # noqa: BLE001 (will be an output)
+                raised += 1
             leave_unless(home)
-    return changed(before, own, data)
+    return changed(before, own, data), raised == _TRIAL_CALLS
 
 
 def _refuse_if_hopeless(caller: Caller, inputs: tuple[Any, ...], rng: np.random.Generator) -> None:

@@ -1,0 +1,326 @@
+"""Long or wide form, and which columns hold scores and membership: found, asked for, or refused.
+
+A column is found where its name says what it is (score, lira, is_member, split) and no other does,
+or where a file holds nothing else that could be meant. Whatever is found is said. Where several
+could be meant, the error lists them with the option to type: a class label must not be taken for
+membership, as that would refute true claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from tellapart.data.columns import Names, listed, no_column, position, refuse_unread
+from tellapart.data.meaning import (
+    MEMBER_WORDS,
+    NON_MEMBER_WORDS,
+    is_missing,
+    is_number,
+    plain_word,
+    same_label,
+)
+from tellapart.data.table import Table
+from tellapart.errors import BadScores, NoColumn
+
+SCORE, MEMBER = "score", "member"
+# Of more columns than these only the names are looked at.
+LOOKED_AT = 200
+
+# Names of columns in small letters, without blanks, dashes and dots.
+_MEMBER_NAMES = re.compile(
+    "(is|in)?mem(ber)?(ships?)?(labels?)?|(is)?(in)?train(ing)?(set|data)?|trainedon|(is)?in(side|out)?|"
+    "(is)?included|split"
+)
+_SCORE_NAMES = re.compile(
+    ".*scores?|lira|rmia|mia|loss(es)?|logits?|nll|perplexity|signal|(test)?statistic|exposure|"
+    "llr|(log)?likelihoodratio|confidence|attackoutput"
+)
+# What counts or names rows, and is no score.
+_IDS = re.compile(
+    "index|idx|u?id|(row|record|sample|model|target)(id|s|names?)?|unnamed0|name|text|run|seed|fold"
+)
+_QUANTITY = re.compile(
+    "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
+)
+_INSIDE = re.compile("mem(ber)?s?|in(side)?|train(ing)?")
+_OUTSIDE = re.compile("nonmem(ber)?s?|out(side)?|test(ing)?|others|heldout")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A column that holds scores of members alone, or of non-members alone."""
+
+    column: str
+    inside: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where scores and membership stand: a column each (long), or a column a side (wide)."""
+
+    names: Names
+    sides: tuple[Side, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def settled(table: Table, asked: Names, member_value: str | None = None) -> Layout:
+    """Where scores and membership stand in a file, or the question that must be answered."""
+    for name in asked.wanted.values():
+        position(table.names, name, table, table.what)
+    sides = _sides(table) if asked == Names() else ()
+    if sides:
+        has_score, has_member = (name in table.names for name in (SCORE, MEMBER))
+        if has_score and (has_member or table.what == "array"):
+            raise BadScores(
+                f"{table} must have either {sides[0].column!r} and {sides[1].column!r} or "
+                f"{_a(table)} for each column, has {listed(table.names)}: keep one of them, or "
+                "name the column of scores"
+            )
+        if not has_score:
+            return _wide(table, asked, sides)
+    member, by_content = _member(table, asked, member_value)
+    score = _score(table, asked, member)
+    names = Names(score, member, asked.run, asked.group)
+    for name in names.wanted.values():
+        position(table.names, name, table, table.what)
+    refuse_unread(table.names, names.wanted.values(), table, table.what)
+    notes = []
+    if asked.score is None and score != SCORE:
+        notes.append(f"scores in {table.what} {score!r}")
+    if asked.member is None and member != MEMBER:
+        why = ", the only one with two values" if by_content else ""
+        notes.append(f"membership in {table.what} {member!r}{why}")
+    return Layout(names, (), tuple(notes))
+
+
+def one_sided(table: Table, score: str | None) -> Layout:
+    """The scores in a file of members alone, or of non-members alone."""
+    if score is None:
+        numbers = [name for name in table.names if _is_score(name)] or _numeric(table)
+        if len(table.names) == 1:
+            numbers = table.names
+        if len(numbers) != 1:
+            _ask(table, "scores", "score", numbers or table.names)
+        score = numbers[0]
+    position(table.names, score, table, table.what)
+    refuse_unread(table.names, [score], table, table.what)
+    found = len(table.names) > 1
+    notes = (f"scores in {table.what} {score!r}",) if found else ()
+    return Layout(Names(score), (Side(score, True),), notes)
+
+
+def is_wide(table: Table) -> bool:
+    """Whether a file has a column of members' scores and one of non-members'."""
+    return bool(_sides(table)) and SCORE not in table.names
+
+
+# -- wide form -------------------------------------------------------------------------------------
+
+
+def _sides(table: Table) -> tuple[Side, ...]:
+    """A column of members' scores and one of non-members', where there is one such pair."""
+    for exact in ("non_members", "others"):
+        if {"members", exact} <= set(table.names):
+            return Side("members", True), Side(exact, False)
+    found: dict[str, dict[bool, list[str]]] = {}
+    for name in table.names:
+        what, rest = _side_of(name)
+        if what is not None:
+            found.setdefault(rest, {}).setdefault(what, []).append(name)
+    pairs = [pair for pair in found.values() if len(pair) == 2]
+    if len(pairs) != 1 or any(len(names) > 1 for names in pairs[0].values()):
+        return ()
+    members, non_members = pairs[0][True][0], pairs[0][False][0]
+    others = [name for name in table.names if name not in (members, non_members)]
+    # Two columns of losses beside an epoch are the log of a training, and no scores.
+    if table.aligned and not all(_names_rows(name) for name in others):
+        return ()
+    return Side(members, True), Side(non_members, False)
+
+
+def _names_rows(name: str) -> bool:
+    return bool(_IDS.fullmatch(_bare(name)) or re.fullmatch(r"column\d+", name))
+
+
+def _side_of(name: str) -> tuple[bool | None, str]:
+    """Whether a name such as `in_scores` speaks of members (True) or not, and of what: scores."""
+    words = re.split(r"[\s_.\-]+", re.sub(r"(?i)\bnon[\s_\-]+mem", "nonmem", _spaced(name)).lower())
+    words = [word for word in words if word]
+    sides = [word for word in words if _INSIDE.fullmatch(word) or _OUTSIDE.fullmatch(word)]
+    rest = [word for word in words if word not in sides]
+    if len(sides) != 1 or any(not _QUANTITY.fullmatch(word) for word in rest[-1:]):
+        return None, ""
+    return bool(_INSIDE.fullmatch(sides[0])), " ".join(rest)
+
+
+def _spaced(name: str) -> str:
+    """Names written together: memberScores, nonMemberLoss."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ").replace("non ", "non-")
+
+
+def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
+    columns = [side.column for side in sides]
+    for name in columns:
+        position(table.names, name, table, table.what)
+    refuse_unread(table.names, columns, table, table.what)
+    told = {"members", "non_members", "others"}
+    notes = (
+        []
+        if set(columns) <= told
+        else [f"members in {columns[0]!r}, non-members in {columns[1]!r}"]
+    )
+    return Layout(asked, sides, tuple(notes))
+
+
+# -- long form -------------------------------------------------------------------------------------
+
+
+def _bare(name: str) -> str:
+    """The last part of a name, in small letters: results.is_member is ismember."""
+    return re.sub(r"[\W_]+", "", name.rpartition(".")[2].lower())
+
+
+def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, bool]:
+    """The column of labels, and whether what it holds alone says so."""
+    if asked.member is not None:
+        return asked.member, False
+    if MEMBER in table.names:
+        return MEMBER, False
+    free = [name for name in table.names if name not in asked.wanted.values()]
+    named = [name for name in free if _MEMBER_NAMES.fullmatch(_bare(name))]
+    if len(named) > 1:
+        named = [name for name in named if _two_valued(table, name, member_value)] or named
+    if len(named) == 1:
+        return named[0], False
+    if named:
+        _ask(table, "membership labels", "member", named)
+    few = len(table.names) <= LOOKED_AT
+    labels = [name for name in free if few and _two_valued(table, name, member_value)]
+    if not labels or len(table.names) == 1:
+        raise _no_labels(table)
+    others = [name for name in free if name not in labels and not _counts(table, name)]
+    # A class label beside other columns may be anything; alone with a score it is membership.
+    alone = len(others) == (1 if asked.score is None else 0)
+    if len(labels) == 1 and (alone or member_value is not None):
+        return labels[0], alone
+    return _ask(table, "membership labels", "member", labels)
+
+
+def _score(table: Table, asked: Names, member: str) -> str:
+    if asked.score is not None:
+        return asked.score
+    if SCORE in table.names:
+        return SCORE
+    taken = {member, *asked.wanted.values()}
+    free = [name for name in table.names if name not in taken]
+    named = [name for name in free if _is_score(name)]
+    if len(named) == 1:
+        return named[0]
+    numbers = named or [name for name in _numeric(table) if name in free]
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers:
+        _ask(table, "scores", "score", numbers)
+    raise no_column(table, SCORE, table.names, table.what)
+
+
+def _is_score(name: str) -> bool:
+    return bool(_SCORE_NAMES.fullmatch(_bare(name)))
+
+
+def _numeric(table: Table) -> list[str]:
+    """The columns that hold numbers and do not just count rows."""
+    if len(table.names) > LOOKED_AT:
+        return []
+    unlikely = (_IDS, _MEMBER_NAMES)
+    likely = [
+        name for name in table.names if not any(each.fullmatch(_bare(name)) for each in unlikely)
+    ]
+    return [name for name in likely if _holds_numbers(table, name) and not _counts(table, name)]
+
+
+def _holds_numbers(table: Table, name: str) -> bool:
+    values = [value for value in table.head(name) if not is_missing(value)]
+    return bool(values) and all(
+        is_number(value) if isinstance(value, str) else _is_real(value) for value in values
+    )
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _counts(table: Table, name: str) -> bool:
+    """Whether a column numbers the rows: 0, 1, 2 and so on, or 1, 2, 3."""
+    values = [str(value) for value in table.head(name)]
+    return len(values) > 2 and any(
+        values == [str(k + first) for k in range(len(values))] for first in (0, 1)
+    )
+
+
+def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
+    """Whether a column holds labels of members and non-members, or the value named for members."""
+    values = {str(value) for value in table.head(name) if not is_missing(value)}
+    if member_value is not None:
+        return len(values) < 20 and any(same_label(value, member_value) for value in values)
+    return bool(values) and {plain_word(value) for value in values} <= (
+        MEMBER_WORDS | NON_MEMBER_WORDS
+    )
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def _ask(table: Table, what: str, part: str, candidates: Sequence[str]) -> NoReturn:
+    """The question which column is meant, with what may be answered."""
+    example = candidates[0]
+    raise NoColumn(
+        f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
+        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}"
+    )
+
+
+def _no_labels(table: Table) -> NoColumn:
+    """Scores without labels: how they may be given."""
+    sides = "--members in.csv --non-members out.csv, in Python members=, non_members="
+    if len(table.names) == 1:
+        return NoColumn(
+            f"{table} must say who is a member, and has one {table.what}, {listed(table.names)}: "
+            f"add a column of labels, or give a file for each side with {sides}"
+        )
+    such = (
+        "--member-column names it and --member-value its value for members (in Python member=, "
+        "member_value=)"
+    )
+    for name in table.names[:LOOKED_AT]:
+        values = _values(table, name)
+        if len(values) == 2 and not _is_score(name):
+            such = (
+                f"{name!r} has two values, {' and '.join(map(repr, values))}; if it is that, type "
+                f"--member-column {_quoted(name)} --member-value {_quoted(values[0])}, in Python "
+                f"member={name!r}, member_value={values[0]!r}"
+            )
+            break
+    return NoColumn(
+        f"{table} must have {_a(table)} that says who is a member, such as 'member' with 1 and 0, "
+        f"has {listed(table.names)}: {such}. Scores in a file for each side are read with {sides}"
+    )
+
+
+def _values(table: Table, name: str) -> list[str]:
+    """The different values of a column, in order."""
+    return list(dict.fromkeys(str(x).strip() for x in table.head(name) if not is_missing(x)))
+
+
+def _quoted(text: str) -> str:
+    """As typed on a command line."""
+    return text if re.fullmatch(r"[\w.-]+", text) else f"'{text}'"
+
+
+def _a(table: Table) -> str:
+    return f"an {table.what}" if table.what == "array" else f"a {table.what}"

@@ -1,0 +1,218 @@
+"""Slow functions: timed first, said beforehand, within a budget, and given up where hopeless."""
+
+import io
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart import _progress, audit
+from tellapart.audit import domains
+from tellapart.audit.probing import pace
+from tellapart.audit.searching import worst_pair
+from tellapart.audit.trainings import training_audit
+from tellapart.errors import InvalidArgument, TrainingStopped
+
+CLAIM = ta.guarantee(epsilon=1)
+
+
+def slow_count(data, rng):
+    time.sleep(0.002)
+    return len(data) + rng.laplace(0, 0.1)
+
+
+def slow_sum(data, rng):
+    time.sleep(0.0001)
+    return sum(data) + rng.laplace(0, 0.1)
+
+
+def slow_step(gradients, rng):
+    time.sleep(0.0001)
+    return rng.normal(gradients.sum(axis=0), 1.0)
+
+
+def slow_training(people, seed):
+    time.sleep(0.002)
+    return [people.sum() + np.random.default_rng(seed).laplace(0, 0.1)]
+
+
+PEOPLE = np.array([1.0, 0.0, 1.0])
+
+
+class Counted:
+    """A function that raises, and how often it was called."""
+
+    def __init__(self, error=ZeroDivisionError):
+        self.calls, self.error = 0, error
+
+    def __call__(self, data, rng=None):
+        self.calls += 1
+        raise self.error("in vain")
+
+
+# -- functions that raise on every call ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [{}, {"samples": 100_000}, {"seconds": 50.0}])
+def test_a_probe_of_a_function_that_always_raises_ends_after_its_first_calls(asked):
+    function = Counted()
+    with pytest.raises(InvalidArgument, match="the function raised on every call: ZeroDivision"):
+        audit.probe(function, [1], [1, 2], claim=CLAIM, **asked)
+    assert function.calls < 100
+
+
+def test_a_search_of_a_function_that_always_raises_ends_after_its_first_calls():
+    function = Counted(KeyError)
+    with pytest.raises(InvalidArgument, match="the function failed on every call on 8 pairs"):
+        audit.search(function, domains.Numbers(0.0, 1.0), claim=CLAIM, tries=8, samples=100)
+    assert function.calls < 8 * 40
+
+
+def test_a_training_that_raises_ends_with_the_first_model():
+    function = Counted()
+    with pytest.raises(TrainingStopped, match=r"model 0 .* raised ZeroDivisionError"):
+        audit.training(lambda data, seed: function(data), PEOPLE, claim=CLAIM)
+    assert function.calls == 1
+
+
+def test_raising_on_one_input_is_an_output():
+    def odd(data, rng):
+        if len(data) == 1:
+            raise ValueError("too few")
+        return rng.normal()
+
+    assert audit.probe(odd, [1], [1, 2], claim=CLAIM, samples=200).refuted
+
+
+# -- budgets ---------------------------------------------------------------------------------------
+
+
+def test_seconds_are_a_budget():
+    begun = time.monotonic()
+    verdict = audit.probe(slow_sum, [1], [1, 2], claim=ta.Laplace(1), seconds=1.0)
+    assert 200 <= verdict.evidence.calls <= 5_000
+    assert time.monotonic() - begun < 15
+    audited = audit.step(
+        slow_step, clip=1.0, noise_multiplier=1.0, seconds=1.0, only=["long canary"]
+    )
+    assert 200 <= audited.shown[0].evidence.calls <= 5_000
+
+
+@pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-3, 5e-3])
+def test_the_calls_of_a_search_fit_into_its_budget(each):
+    for asked in ((None, None), (4_000, None), (None, 400)):
+        race, probed = worst_pair._affordable(worst_pair._Counts(*asked), 3_328, each, 25.0)
+        assert each * (race + 2 * probed) <= 25.0
+        assert (asked[0] or race, asked[1] or probed) == (race, probed)
+
+
+def test_a_budget_of_models(monkeypatch):
+    trained = []
+
+    def train(people, seed):
+        trained.append(seed)
+        return slow_training(people, seed)
+
+    verdict = audit.training(train, PEOPLE, claim=CLAIM, seconds=0.5)
+    assert verdict.refuted
+    assert 20 <= len(trained) <= 251  # one more is timed
+
+
+@pytest.mark.parametrize("given", [{"samples": 100}, {"folder": "kept"}])
+def test_a_budget_and_a_number_of_calls_are_one_too_many(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidArgument, match="seconds must be left out with samples or folder"):
+        audit.probe(slow_count, [1], [1, 2], claim=CLAIM, seconds=1.0, **given)
+    renamed = {"models": 100} if "samples" in given else given
+    with pytest.raises(InvalidArgument, match="seconds must be left out with models or folder"):
+        audit.training(slow_training, PEOPLE, claim=CLAIM, seconds=1.0, **renamed)
+
+
+# -- what takes long says so -----------------------------------------------------------------------
+
+
+def test_defaults_that_take_long_say_how_long_and_what_is_cheaper(monkeypatch):
+    monkeypatch.setattr(pace, "MINUTE", 0.1)
+    monkeypatch.setattr(training_audit, "_MINUTE", 0.1)
+    monkeypatch.setattr(training_audit, "_USUAL", 100)
+    with pytest.warns(pace.SlowProbe, match=r"one call takes .* in all.* seconds= as many as fit"):
+        audit.search(slow_sum, domains.Numbers(0.0, 1.0, rows=(1, 2)), claim=CLAIM, tries=1)
+    with pytest.warns(pace.SlowProbe, match=r"one step takes .* only= keeps fewer pairs"):
+        audit.step(slow_step, clip=1.0, noise_multiplier=1.0, only=["long canary"])
+    with pytest.warns(training_audit.SlowTraining, match=r"100 models take about .*audit.step"):
+        audit.training(slow_training, PEOPLE, claim=CLAIM)
+
+
+def test_a_kept_probe_is_timed_as_well(monkeypatch, tmp_path):
+    monkeypatch.setattr(pace, "MINUTE", 0.01)
+    monkeypatch.setattr(pace, "USUAL", 200)
+    with pytest.warns(pace.SlowProbe, match="200 calls on each input"):
+        audit.probe(slow_count, [1], [1, 2], claim=CLAIM, folder=tmp_path / "kept")
+
+
+def test_what_is_fast_is_as_ever_and_says_nothing():
+    def release(data, rng, size=None):
+        return sum(data) + rng.laplace(0, 1, size)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = audit.search(release, domains.Numbers(0.0, 1.0, rows=(1, 2)), claim=ta.Laplace(1))
+    assert found.verdict.evidence.calls == pace.USUAL
+    assert pace.affordable(1e-9, 60.0) == pace.USUAL
+    assert pace.affordable(60.0, 60.0) == pace.LEAST
+    assert pace.affordable(1.0, 999.0) == 500
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_elsewhere_there_is_a_line_a_minute_with_the_time_left():
+    clock, out = Clock(), io.StringIO()
+    lines = _progress.Lines(out, clock)
+    for second in range(301):
+        clock.now = float(second)
+        lines("models", second / 600)
+    assert out.getvalue().splitlines() == [
+        "models: 10%, about 9 min left",
+        "models: 20%, about 8 min left",
+        "models: 30%, about 7 min left",
+        "models: 40%, about 6 min left",
+        "models: 50%, about 5 min left",
+    ]
+
+
+def test_what_was_kept_took_no_time():
+    clock = Clock()
+    left = _progress.TimeLeft(clock)
+    assert left.after(0.5) is None
+    clock.now = 10.0
+    assert left.after(0.75) == pytest.approx(10.0)
+
+
+def test_progress_is_told_of_the_search_and_the_probe(monkeypatch, capsys):
+    told = []
+    audit.search(
+        slow_sum,
+        domains.Numbers(0.0, 1.0, rows=(1, 2)),
+        claim=CLAIM,
+        tries=1,
+        samples=20,
+        search_calls=4_000,
+        progress=told.append,
+    )
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0.0, 1.0)
+    monkeypatch.setattr(_progress, "PERIOD", 0.0)
+    audit.probe(slow_count, [1], [1, 2], claim=CLAIM, samples=20, progress=True)
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "calls on each input: 100%, about 0 s left"
