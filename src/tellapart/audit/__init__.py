@@ -47,6 +47,8 @@ from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
 from tellapart.audit.trainings import attacks, canaries
+from tellapart.audit.trainings.inclusion import Coins
+from tellapart.audit.trainings.matrix_audit import Matrix, Outputs
 from tellapart.audit.trainings.membership_game import (
     MembershipGame,
     Pool,
@@ -67,6 +69,7 @@ from tellapart.audit.verdict import Verdict, judge
 __all__ = [
     "Access",
     "Band",
+    "Coins",
     "Counts",
     "Credible",
     "Design",
@@ -74,8 +77,10 @@ __all__ = [
     "Fixed",
     "Guessing",
     "Independent",
+    "Matrix",
     "MembershipGame",
     "Orientation",
+    "Outputs",
     "Pool",
     "Prior",
     "Program",

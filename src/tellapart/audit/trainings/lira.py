@@ -102,6 +102,11 @@ class Lira:
     fixed_variance: bool = False
     scaled: bool = False
 
+    def fittable(self, inclusion: Inclusion) -> Inclusion:
+        """Which targets have models enough on each side to be fitted."""
+        few = np.min([side.sum(axis=0) for side in self._sides(inclusion)], axis=0)
+        return np.asarray(few >= self._least)
+
     def check(self, inclusion: Inclusion, population: int) -> None:
         """Refuse coins that leave a target too few models to fit, before any is trained."""
         for side in self._sides(inclusion):
@@ -119,8 +124,12 @@ class Lira:
     def _sides(self, inclusion: Inclusion) -> tuple[Inclusion, ...]:
         return (inclusion, ~inclusion) if self.online else (~inclusion,)
 
+    @property
+    def _least(self) -> int:
+        return 1 if self.fixed_variance else 2
+
     def _enough(self, few: Array, models: int) -> None:
-        need = 1 if self.fixed_variance else 2
+        need = self._least
         if few.min() < need:
             raise Unsupported(
                 f"LiRA needs {need} or more models on each side of every target, and target "
