@@ -103,8 +103,8 @@ def check_mask(mask: Mask, coins: Coins, prior: float = 0.5) -> MaskTest:
         raise InvalidArgument(
             f"inclusion must be drawn as coins=Coins.{coins.name} says, and {worst.what}, which "
             f"such coins give with a chance below {short(max(total.p_value, 1e-300), 2)}: "
-            "say how the training sets were drawn, or leave out the models or records that were "
-            "not drawn so, with matrix.select(models=..., records=...)"
+            "say how the training sets were drawn, or leave out models and records that were not "
+            "drawn so"
         )
     return total
 
@@ -131,6 +131,10 @@ def _tests(mask: Mask, coins: Coins, prior: float) -> Iterator[MaskTest]:
     if coins is not Coins.BALANCED:
         yield _totals("record", in_columns, models, p)
     if coins is Coins.INDEPENDENT:
+        every = int(in_rows.sum())
+        tail = min(lower_tail(every, mask.size, p), upper_tail(every, mask.size, p))
+        said = f"{every:,} of {mask.size:,} coins say in, of a chance of {short(p)} each"
+        yield MaskTest(said, float(2 * tail))
         yield _equal("models", in_rows, records, p)
         yield _equal("records", in_columns, models, p)
     yield _agreement("models", mask, _law(records, models, p, coins is Coins.FIXED_SIZE, coins))

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.attack_metrics import Metrics, metrics
-from tellapart.audit.evidence.guess import fair_coins
 from tellapart.audit.scores import Scores
+from tellapart.audit.trainings.inclusion import Coins, check_mask
 from tellapart.errors import Unsupported
 
 
@@ -186,10 +186,11 @@ class LiraDescription:
     def of_model(self, model: int) -> Scores:
         """One model's scores of all targets, for `one_run` where the coins were fair.
 
-        Coins that plainly were not, of all models together, are refused.
+        Coins that plainly were not are refused, and so are those that the other models tell, as
+        where every target is in exactly half of the models: `audit.Matrix` reads these.
         """
         at = _checks.whole(0, len(self.scores) - 1, model=model)
-        fair_coins(int(self.inclusion.sum()), self.inclusion.size)
+        check_mask(self.inclusion, Coins.INDEPENDENT)
         runs = np.full(self.scores.shape[1], at)
         return Scores.from_rows(self.scores[at], self.inclusion[at], runs)
 
