@@ -48,7 +48,8 @@ from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
 from tellapart.audit.trainings import attacks, canaries
 from tellapart.audit.trainings.inclusion import Coins
-from tellapart.audit.trainings.matrix_audit import Matrix, Outputs
+from tellapart.audit.trainings.matrix_audit import Matrix
+from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import (
     MembershipGame,
     Pool,

@@ -74,9 +74,8 @@ class MaskTest(NamedTuple):
         """What should be said of it beside a verdict; nothing where the mask is as expected."""
         if self.p_value >= ODD:
             return ""
-        return (
-            f"The mask is unlikely under the stated coins (p ≤ {short(self.p_value, 2)}): {self.what}."
-        )
+        unlikely = f"unlikely under the stated coins (p ≤ {short(self.p_value, 2)})"
+        return f"The mask is {unlikely}: {self.what}."
 
 
 def mask_of(inclusion: ArrayLike) -> Mask:
@@ -98,15 +97,21 @@ def check_mask(mask: Mask, coins: Coins, prior: float = 0.5) -> MaskTest:
     """
     tests = list(_tests(mask, coins, prior))
     worst = min(tests, key=lambda test: test.p_value, default=MaskTest("", 1.0))
-    total = MaskTest(worst.what, min(worst.p_value * len(tests), 1.0))
+    total = MaskTest(worst.what, min(worst.p_value * max(len(tests), 1), 1.0))
     if total.p_value < IMPOSSIBLE:
         raise InvalidArgument(
             f"inclusion must be drawn as coins=Coins.{coins.name} says, and {worst.what}, which "
             f"such coins give with a chance below {short(max(total.p_value, 1e-300), 2)}: "
             "say how the training sets were drawn, or leave out models and records that were not "
-            "drawn so"
+            f"drawn so{_constant(mask)}"
         )
     return total
+
+
+def _constant(mask: Mask) -> str:
+    """How many records have no coin at all: often these are in every training set."""
+    count = int((mask.all(axis=0) | ~mask.any(axis=0)).sum())
+    return f" ({count:,} records are in all models, or in none)" if count else ""
 
 
 def _tests(mask: Mask, coins: Coins, prior: float) -> Iterator[MaskTest]:
@@ -205,7 +210,7 @@ def _equal(what: str, totals: Whole, trials: int, p: float) -> MaskTest:
 
 
 def _agreement(what: str, rows: Mask, law: _Law) -> MaskTest:
-    """In how many places two rows agree: all pairs if they are few, else those beside each other."""
+    """In how many places two rows agree: of all pairs if they are few, else of neighbours."""
     count, places = rows.shape
     if count < 2:
         return MaskTest("", 1.0)
@@ -228,20 +233,25 @@ def first_of_each(mask: Mask, coins: Coins, prior: float = 0.5) -> Whole:
 
     Privacy Meter and LeakPro train models in pairs, the second on what the first left out. Such
     pairs, and copies, are no independent draws: they stay together, and the first alone is judged.
-    Where few records make that happen by chance, every model stands by itself.
+    Where so many of them may come about by chance, every model stands by itself.
     """
     models, records = mask.shape
     itself = np.arange(models)
-    alike = records * float(np.log(prior**2 + (1 - prior) ** 2))
-    if coins is Coins.FIXED_SIZE:
-        alike = -float(log_choose(records, int(mask[0].sum())))
-    chance = 2 * np.log(models) + alike
-    if coins in (Coins.BALANCED, Coins.ONE_RECORD) or chance > np.log(IMPOSSIBLE):
+    if coins in (Coins.BALANCED, Coins.ONE_RECORD):
         return itself
     packed = np.packbits(mask ^ mask[:, :1], axis=1)
     keys = packed.view([("", packed.dtype)] * packed.shape[1]).reshape(-1)
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(first[which.reshape(-1)])
+    _, first, which, sizes = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    # Two models are alike with this chance at most, opposite with no more; disjoint pairs are so
+    # independently of each other, and there are at most models² places for each.
+    alike = records * float(np.log(prior**2 + (1 - prior) ** 2))
+    if coins is Coins.FIXED_SIZE:
+        alike = -float(log_choose(records, int(mask[0].sum())))
+    pairs = int((sizes // 2).sum())
+    chance = pairs * (np.log(2) + 2 * np.log(models) + alike)
+    return np.asarray(first[which.reshape(-1)]) if chance < np.log(IMPOSSIBLE) else itself
 
 
 def fair_cells(inside: Mask, prior: ArrayLike, rng: np.random.Generator) -> Mask:

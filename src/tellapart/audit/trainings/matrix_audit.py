@@ -1,4 +1,4 @@
-"""Audits of a matrix of models by records with its inclusion mask, as LiRA's shadow models leave it.
+"""Audits of a matrix of models by records with its inclusion mask, as shadow models leave it.
 
 Three readings, each with the null hypothesis that it refutes:
 
@@ -24,7 +24,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 from typing import Any, cast
 
@@ -34,16 +33,18 @@ from scipy.special import expit
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.one_run_audit import GuessEvidence, one_run
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.trainings import inclusion as masks
+from tellapart.audit.trainings import matrix_files
 from tellapart.audit.trainings.attacks import Rmia
 from tellapart.audit.trainings.inclusion import Coins, Mask, MaskTest, Whole
 from tellapart.audit.trainings.lira import Lira
+from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import MembershipGame, Played, Targets
 from tellapart.audit.trainings.training_audit import Attacking, attack_scores, game_evidence
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.neighbours import Neighbours
 
@@ -51,19 +52,6 @@ from tellapart.neighbours import Neighbours
 _TO_FIT = 0.5
 # Confidences closer to 0 or 1 have no logit in float32.
 _CLOSEST = 1e-8
-
-
-class Outputs(Enum):
-    """What the numbers of a matrix are: of the right label, or scores of an attack.
-
-    CONFIDENCE: probabilities of the right label. LOSS: minus their logarithm. LOGIT: log(p/(1-p)).
-    SCORE: anything else, with an orientation.
-    """
-
-    CONFIDENCE = "confidence"
-    LOSS = "loss"
-    LOGIT = "logit"
-    SCORE = "score"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,9 +139,19 @@ class Matrix:
         ``coins`` must be given; ``inclusion`` is the path of the mask where it has a file of its
         own; further options are those of `Matrix`. See `tellapart.audit.trainings.matrix_files`.
         """
-        from tellapart.audit.trainings import matrix_files
-
         found = matrix_files.read(path, options.pop("inclusion", None))
+        return cls(**_with_coins(found | options))
+
+    @classmethod
+    def from_tables(
+        cls, members: Any, non_members: Any, population: Any = None, **options: Any
+    ) -> Matrix:
+        """PrivacyGuard's tables for RMIA: its target model and reference models, as one matrix.
+
+        Members and non-members of the target model, with columns score_orig, score_ref_0,
+        member_ref_0 and so on, as frames or dicts of columns.
+        """
+        found = matrix_files.privacy_guard(members, non_members, population)
         return cls(**(found | options))
 
     @property
@@ -164,7 +162,7 @@ class Matrix:
     @property
     def records(self) -> int:
         """How many records there are."""
-        return self.inclusion.shape[1]
+        return int(self.inclusion.shape[1])
 
     def __repr__(self) -> str:
         many = f", {self.scores.shape[2]:,} augmentations" if self.scores.ndim == 3 else ""
@@ -174,7 +172,9 @@ class Matrix:
         )
 
     def select(
-        self, models: Iterable[int] | slice = slice(None), records: Iterable[int] | slice = slice(None)
+        self,
+        models: Iterable[int] | slice = slice(None),
+        records: Iterable[int] | slice = slice(None),
     ) -> Matrix:
         """Some of the models and records, chosen without looking at their scores."""
         rows, columns = (
@@ -241,7 +241,7 @@ class Matrix:
 
     def by_record(
         self, confidence: float = 0.95, *, attack: Attacking = None, delta: float = 0.0
-    ) -> Evidence:
+    ) -> RankEvidence:
         """What the models show about one record, the most exposed, chosen on other models.
 
         The record is chosen on the first models and certified on the rest, as `game_evidence` does.
@@ -253,9 +253,9 @@ class Matrix:
             )
         rows = np.unique(self._first)
         inside = self.inclusion[rows]
-        usable = np.ones(self.records, dtype=np.bool_)
+        usable: Mask = np.ones(self.records, dtype=np.bool_)
         if self.coins is Coins.ONE_RECORD:
-            usable = inside.any(axis=0) & ~inside.all(axis=0)
+            usable = np.asarray(inside.any(axis=0) & ~inside.all(axis=0))
         # Where an attack learns, each half of the models set aside is scored by the other, too. To
         # leave out records by their coins in the models that judge would be to choose by them.
         for half in np.array_split(inside[: int(_TO_FIT * rows.size)], 2):
@@ -264,9 +264,10 @@ class Matrix:
         if not records.size:
             raise Unsupported("no record was in and out of enough models to be audited by itself")
         played = self._played(attack, rows, records)
-        evidence = game_evidence(played, confidence, attack=_scaled(attack), delta=delta)
+        found = game_evidence(played, confidence, attack=_scaled(attack), delta=delta)
+        evidence = cast(RankEvidence, found)  # as of one target at a time
         said = " ".join(filter(None, [evidence.about, self._said]))
-        return replace(evidence, about=said, neighbours=self._neighbours)  # type: ignore[call-arg]
+        return replace(evidence, about=said, neighbours=self._neighbours)
 
     # -- how a reading comes about -------------------------------------------------------------
 
@@ -296,7 +297,7 @@ class Matrix:
     def _refuse_one_record(self, method: str) -> None:
         if self.coins is Coins.ONE_RECORD:
             raise Unsupported(
-                f"{method} guesses the coins of many records, and here one has a coin: use by_record"
+                f"{method} guesses the coins of many records, and one alone has one: use by_record"
             )
 
     def _divided(self, attack: Attacking) -> tuple[Whole, Whole]:
@@ -321,7 +322,9 @@ class Matrix:
         about: str,
     ) -> GuessEvidence:
         if not asked.size or (hasattr(attack, "fit") and not learnt.size):
-            _checks.refuse("models", "leave some to fit the attack on and some to judge", self.models)
+            _checks.refuse(
+                "models", "leave some to fit the attack on and some to judge", self.models
+            )
         # Which records are left out depends on the models that are not judged alone.
         records = np.flatnonzero(self._fittable(attack, self.inclusion[learnt]))
         if not records.size:
@@ -337,7 +340,9 @@ class Matrix:
         else:
             fair = masks.fair_cells(inside, self._priors(learnt, records), rng)
             canaries = kept[fair], inside[fair]
-        evidence = cast(GuessEvidence, one_run(Scores.from_rows(*canaries), confidence, claim=claim))
+        evidence = cast(
+            GuessEvidence, one_run(Scores.from_rows(*canaries), confidence, claim=claim)
+        )
         left = self.records - records.size
         fewer = f" {left:,} records were in or out of too few models to be fitted." if left else ""
         said = f"{about}{fewer} {self._said}"
@@ -388,6 +393,15 @@ class Matrix:
         if self.outputs is Outputs.CONFIDENCE:
             return numbers
         return np.asarray(np.exp(-numbers) if self.outputs is Outputs.LOSS else expit(numbers))
+
+
+def _with_coins(known: dict[str, Any]) -> dict[str, Any]:
+    if "coins" not in known:
+        kinds = ", ".join(f"Coins.{each.name}" for each in Coins)
+        raise InvalidArgument(
+            f"coins must be given: how the training sets were drawn, one of {kinds}"
+        )
+    return known
 
 
 def _numbers(**named: ArrayLike) -> NDArray[Any]:
