@@ -10,7 +10,7 @@ True
 - `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges,
   `summary` puts it into words;
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
-- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
+- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, matrices;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.

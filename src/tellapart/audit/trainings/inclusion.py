@@ -233,7 +233,7 @@ def first_of_each(mask: Mask, coins: Coins, prior: float = 0.5) -> Whole:
 
     Privacy Meter and LeakPro train models in pairs, the second on what the first left out. Such
     pairs, and copies, are no independent draws: they stay together, and the first alone is judged.
-    Where so many of them may come about by chance, every model stands by itself.
+    Where so many of them may be due to chance, every model stands by itself.
     """
     models, records = mask.shape
     itself = np.arange(models)

@@ -50,6 +50,9 @@ from tellapart.neighbours import Neighbours
 
 # The share of the models on which an attack is fitted.
 _TO_FIT = 0.5
+_AS_ONE = (
+    "The one run is that of all models judged together; each canary is a record in one of them."
+)
 # Confidences closer to 0 or 1 have no logit in float32.
 _CLOSEST = 1e-8
 
@@ -229,8 +232,7 @@ class Matrix:
         if self.coins is Coins.BALANCED:
             raise Unsupported(
                 "with balanced coins the rows of held-out models tell each other's, so that they "
-                "are no independent coins together: use matrix.one_run(model), or matrix.select "
-                "(models=...) with the coins of a design whose rows are independent"
+                "are no independent coins together: use matrix.one_run(model) (--design one-run)"
             )
         learnt, asked = self._divided(attack)
         about = (
@@ -249,7 +251,7 @@ class Matrix:
         if self.coins is Coins.BALANCED:
             raise Unsupported(
                 "with balanced coins models are no independent runs, as the coins of each record "
-                "add up to one number: use matrix.one_run(model)"
+                "add up to one number: use matrix.one_run(model) (--design one-run)"
             )
         rows = np.unique(self._first)
         inside = self.inclusion[rows]
@@ -267,7 +269,8 @@ class Matrix:
         found = game_evidence(played, confidence, attack=_scaled(attack), delta=delta)
         evidence = cast(RankEvidence, found)  # as of one target at a time
         said = " ".join(filter(None, [evidence.about, self._said]))
-        return replace(evidence, about=said, neighbours=self._neighbours)
+        trust = (*evidence.assumptions, *self._assumptions)
+        return replace(evidence, about=said, neighbours=self._neighbours, assumptions=trust)
 
     # -- how a reading comes about -------------------------------------------------------------
 
@@ -291,8 +294,17 @@ class Matrix:
         )
         return " ".join(filter(None, [compared + (paired if pairs else ""), self.mask_test.remark]))
 
+    @property
+    def _assumptions(self) -> tuple[str, ...]:
+        return (
+            f"Training sets were drawn with {self.coins.value} coins, as stated; the mask does not "
+            "contradict it, which is no proof.",
+            "Models were trained independently of each other.",
+        )
+
     def _how(self, learnt: Whole) -> str:
-        return f"an attack fitted on {learnt.size:,} other models" if learnt.size else "its scores"
+        fitted = f"an attack fitted on {learnt.size:,} other models"
+        return fitted if learnt.size else "the numbers as scores"
 
     def _refuse_one_record(self, method: str) -> None:
         if self.coins is Coins.ONE_RECORD:
@@ -346,7 +358,8 @@ class Matrix:
         left = self.records - records.size
         fewer = f" {left:,} records were in or out of too few models to be fitted." if left else ""
         said = f"{about}{fewer} {self._said}"
-        return replace(evidence, about=said, neighbours=self._neighbours)
+        trust = (*self._assumptions, *((_AS_ONE,) if asked.size > 1 else ()))
+        return replace(evidence, about=said, neighbours=self._neighbours, assumptions=trust)
 
     def _priors(self, learnt: Whole, records: Whole) -> Array | float:
         """The chance of each coin, given the rows of the models that were learnt from."""

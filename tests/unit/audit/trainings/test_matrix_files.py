@@ -1,8 +1,8 @@
 """Files of matrices as tools leave them: each fixture is written as the tool's own code does.
 
-Sources, read at these commits: tensorflow/privacy research/mi_lira_2021 at 3d499e69 (inference.py at
-3eb51698), privacytrustlab/ml_privacy_meter at e384af8f, facebookresearch/PrivacyGuard at fb9c26ca,
-aidotse/LeakPro at c47752fa, google-deepmind/jax_privacy at 8967688c.
+Sources, read at these commits: tensorflow/privacy research/mi_lira_2021 at 3d499e69 (inference.py
+at 3eb51698), privacytrustlab/ml_privacy_meter at e384af8f, facebookresearch/PrivacyGuard at
+fb9c26ca, aidotse/LeakPro at c47752fa, google-deepmind/jax_privacy at 8967688c.
 """
 
 import numpy as np
@@ -136,7 +136,7 @@ def test_signals_of_some_records_are_asked_about(tmp_path):
     found = Matrix.read(tmp_path, inclusion=tmp_path / "mask.npy", coins=Coins.INDEPENDENT)
     assert found.inclusion.shape == (12, 10)
     np.save(tmp_path / "signals" / "loss_signals.npy", np.full((10, 12), 0.5))
-    with pytest.raises(BadScores, match="loss_signals.npy, rmia_signals.npy: keep one"):
+    with pytest.raises(BadScores, match=r"loss_signals\.npy, rmia_signals\.npy: keep one"):
         Matrix.read(tmp_path)
 
 
