@@ -43,10 +43,10 @@ NAMES = {
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
         Access Band Coins Counts Credible Design Evidence Fixed Guessing Independent Matrix
-        MembershipGame Orientation Outputs Pool Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks
-        canaries domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
-        judge many_runs metrics one_run plan probe probe_bits reconstruction search step together
-        training watch watch_updates
+        MembershipGame Orientation Outputs Pool Prior Program Ranks Replaced Scores Split Targets
+        Verdict Wager attacks canaries domains epsilon_sequence exposure fewest_models from_counts
+        game_evidence intervals judge many_runs metrics one_run plan probe probe_bits
+        reconstruction search step together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold
