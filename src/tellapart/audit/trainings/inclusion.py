@@ -148,7 +148,7 @@ def _tests(mask: Mask, coins: Coins, prior: float) -> Iterator[MaskTest]:
 
 def _one_total(what: str, totals: Whole, coins: Coins) -> None:
     if totals.min() != totals.max():
-        rule = f"have one total for every {what} with Coins.{coins.name}"
+        rule = f"have one total for every {what} of the whole table with Coins.{coins.name}"
         _checks.refuse("inclusion", rule, f"{totals.min()} to {totals.max()}")
 
 

@@ -53,6 +53,12 @@ _TO_FIT = 0.5
 _AS_ONE = (
     "The one run is that of all models judged together; each canary is a record in one of them."
 )
+_READ_AS = {
+    Outputs.CONFIDENCE: "confidences",
+    Outputs.LOSS: "losses",
+    Outputs.LOGIT: "logits",
+    Outputs.SCORE: "scores",
+}
 # Confidences closer to 0 or 1 have no logit in float32.
 _CLOSEST = 1e-8
 
@@ -203,8 +209,9 @@ class Matrix:
     ) -> GuessEvidence:
         """What one model shows, its records as canaries and all others as shadow models.
 
-        ``model`` must be chosen without looking at scores; ``seed`` draws what the design needs to
-        be drawn. The ``claim`` fixes how many records to guess, as in `audit.one_run`.
+        The ``claim`` fixes how many records to guess, as in `audit.one_run`. ``seed`` draws what
+        the design needs to be drawn. Choose both and ``model`` before scores are seen: another one
+        is another test.
         """
         row = _checks.whole(0, self.models - 1, model=model)
         self._refuse_one_record("one_run")
@@ -286,7 +293,10 @@ class Matrix:
     @property
     def _said(self) -> str:
         """What goes with every verdict: the neighbours, models in pairs, and an odd mask."""
-        compared = f"Neighbours: {self._neighbours.value}."
+        read_as = f"Numbers were read as {_READ_AS[self.outputs]}"
+        if self.outputs is Outputs.SCORE:
+            read_as += f", {self.orientation.meaning}"
+        compared = f"{read_as}. Neighbours: {self._neighbours.value}."
         pairs = self.models - np.unique(self._first).size
         paired = (
             f" {pairs:,} models have the coins of another one, or the opposite ones: they are not "

@@ -30,6 +30,7 @@ two groups from memory, as `audit.Scores` does.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import zipfile
@@ -39,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from tellapart import _checks
@@ -75,22 +77,34 @@ _NAMES = {
 }
 _MASKS = ("inclusion", "keep", "mask", "memberships", "membership", "member")
 _POPULATION = "population"
-_BALANCED = re.compile(r"experiment-\d+_\d+$")
+_NUMBERED = re.compile(r"experiment[-_]\d+_(?:of_)?(\d+)$")
 # A probability of exactly 0 has no logarithm, and float32 has none below this.
 _SMALLEST = 1e-45
 _KINDS = ".npz, .npy, .parquet, or a folder of LiRA's reference code or of Privacy Meter"
 
 
 def is_matrix(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is plainly a matrix: a folder, or an .npz file that holds a mask, too."""
+    """Whether a path is plainly a matrix: a folder, or an .npz file with a table and its mask."""
     place = Path(path)
     if place.is_dir():
         return True
     if place.suffix.lower() != ".npz" or not place.is_file() or not zipfile.is_zipfile(place):
         return False
     with zipfile.ZipFile(place) as packed:
-        there = {name.removesuffix(".npy") for name in packed.namelist()}
-    return bool(there & set(_MASKS[:-1])) and bool(there & set(_NAMES))
+        there = {name.removesuffix(".npy"): name for name in packed.namelist()}
+        masks = [there[name] for name in _MASKS if name in there]
+        return bool(set(there) & set(_NAMES)) and any(_is_table(packed, name) for name in masks)
+
+
+def _is_table(packed: zipfile.ZipFile, name: str) -> bool:
+    """Whether an array has rows and columns, by its header alone; scores of one run have none."""
+    try:
+        with packed.open(name) as file:
+            version = npy.read_magic(file)
+            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            return len(header(file)[0]) == 2
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return False
 
 
 def read(path: str | os.PathLike[str], inclusion: str | os.PathLike[str] | None) -> dict[str, Any]:
@@ -229,13 +243,30 @@ def _lira(place: Path, experiments: list[Path]) -> dict[str, Any]:
     numbers = np.array(rows)
     if len({row.shape for row in kept}) > 1 or kept[0].ndim != 1 or len(kept[0]) < len(rows[0]):
         raise BadScores(f"keep.npy must have one entry for each record in {place}")
-    balanced = all(_BALANCED.match(folder.name) for folder in experiments)
-    return {
+    found = {
         "scores": numbers,
         "inclusion": np.array(kept)[:, : numbers.shape[1]],
         "outputs": Outputs.LOGIT,
-        "coins": Coins.BALANCED if balanced else Coins.INDEPENDENT,
     }
+    numbered = [_NUMBERED.match(folder.name) for folder in experiments]
+    if not all(numbered):
+        return found | {"coins": Coins.INDEPENDENT} | _kept_share(experiments[0])
+    total = int(numbered[0][1]) if numbered[0] else 0
+    if total != len(experiments):
+        raise BadScores(
+            f"{place} must have all of {total} experiments, as each record is in the same number "
+            f"of them, has {len(experiments)}"
+        )
+    return found | {"coins": Coins.BALANCED}
+
+
+def _kept_share(experiment: Path) -> dict[str, float]:
+    """The chance of each coin, as hparams.json says; nothing where it does not."""
+    try:
+        kept = json.loads((experiment / "hparams.json").read_text(encoding="utf-8"))["pkeep"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return {"prior": kept}
 
 
 def _epoch_scores(folder: Path, labels: Path) -> Numbers:

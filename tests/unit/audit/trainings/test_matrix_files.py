@@ -71,7 +71,21 @@ def test_single_coins_of_lira_s_reference_code(tmp_path):
     written_by_lira(tmp_path, keep, scores, "scores", name="experiment-9{}")
     found = Matrix.read(tmp_path)
     assert found.coins is Coins.INDEPENDENT
+    assert found.prior == 0.5
     np.testing.assert_array_equal(found.inclusion, keep[:, :RECORDS])  # as plot.py cuts it
+    for place in tmp_path.glob("*/*/hparams.json"):
+        place.write_text('{"pkeep": 0.4}')
+    assert Matrix.read(tmp_path).prior == 0.4
+    for place in tmp_path.glob("*/*/hparams.json"):
+        place.unlink()
+    assert Matrix.read(tmp_path).prior == 0.5
+
+
+def test_experiments_that_are_missing_leave_no_balanced_table(tmp_path):
+    keep = lira_keep()
+    written_by_lira(tmp_path, keep[:7], np.zeros((7, RECORDS)), "scores", name="experiment-{}_8")
+    with pytest.raises(BadScores, match=r"must have all of 8 experiments, .*, has 7"):
+        Matrix.read(tmp_path)
 
 
 def test_experiments_that_are_not_finished(tmp_path):
@@ -264,5 +278,7 @@ def test_what_is_no_matrix_is_refused_in_words(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.zeros(2))
     with pytest.raises(BadScores, match=r"must have one of scores, .*, has 'x'"):
         Matrix.read(tmp_path / "other.npz", coins=coins)
-    np.savez(tmp_path / "scores.npz", score=np.zeros(2), member=np.zeros(2))
-    assert not matrix_files.is_matrix(tmp_path / "scores.npz")  # a score file, for another reader
+    # Scores of one run, as Privacy Meter's audit.py leaves them, are for another reader.
+    for name in ("memberships", "member", "keep"):
+        np.savez(tmp_path / "scores.npz", scores=np.zeros(2), **{name: np.zeros(2)})
+        assert not matrix_files.is_matrix(tmp_path / "scores.npz")
