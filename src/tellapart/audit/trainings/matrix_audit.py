@@ -70,8 +70,9 @@ class Matrix:
     One row for each model, one column for each record; a third axis is of augmentations, which are
     averaged. ``inclusion`` has the same rows and columns: True where the record was in the model's
     training set. ``coins`` says how that was drawn (with chance ``prior`` if independent); a mask
-    that was plainly not drawn so is refused. ``population``: the models' outputs on records that
-    train none, for `attacks.Rmia`; without it the records themselves.
+    that was plainly not drawn so is refused. A row must be of its model alone: give outputs, not
+    scores of an attack that was fitted on the other rows. ``population``: outputs on records that
+    train no model, for `attacks.Rmia`; without it the records themselves.
 
     >>> import numpy as np
     >>> import tellapart as ta
@@ -309,7 +310,8 @@ class Matrix:
         return (
             f"Training sets were drawn with {self.coins.value} coins, as stated; the mask does not "
             "contradict it, which is no proof.",
-            "Models were trained independently of each other.",
+            "Models were trained independently of each other, and each row is of its model alone: "
+            "no attack that was fitted on other rows made it.",
         )
 
     def _how(self, learnt: Whole) -> str:
