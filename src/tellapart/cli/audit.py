@@ -135,7 +135,7 @@ class MethodOptions:
         Whole | None,
         Parameter(help="For one-run: how many canaries to guess “out”.", show_default=False),
     ] = None
-    seed: Annotated[Whole, Parameter(help="Random seed of --method split.")] = 0
+    seed: Annotated[Whole, Parameter(help="Random seed of --method split, and of matrices.")] = 0
 
     def for_many_runs(self, delta: float) -> Method:
         """The method for many runs."""

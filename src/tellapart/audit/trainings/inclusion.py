@@ -29,16 +29,14 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.binomial import log_choose, lower_tail, pmf, upper_tail
 from tellapart._numeric.text import short
+from tellapart.data.ranked import Mask, Whole
 from tellapart.errors import InvalidArgument
-
-Mask = NDArray[np.bool_]
-Whole = NDArray[np.int64]
 
 # A mask less likely than the first is refused, one less likely than the second is remarked on.
 IMPOSSIBLE, ODD = 1e-9, 1e-3

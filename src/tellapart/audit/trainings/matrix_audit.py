@@ -39,11 +39,12 @@ from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.trainings import inclusion as masks
 from tellapart.audit.trainings import matrix_files
 from tellapart.audit.trainings.attacks import Rmia
-from tellapart.audit.trainings.inclusion import Coins, Mask, MaskTest, Whole
+from tellapart.audit.trainings.inclusion import Coins, MaskTest
 from tellapart.audit.trainings.lira import Lira
 from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import MembershipGame, Played, Targets
 from tellapart.audit.trainings.training_audit import Attacking, attack_scores, game_evidence
+from tellapart.data.ranked import Mask, Whole
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.subject import Subject
 from tellapart.neighbours import Neighbours
@@ -300,8 +301,8 @@ class Matrix:
         compared = f"{read_as}. Neighbours: {self._neighbours.value}."
         pairs = self.models - np.unique(self._first).size
         paired = (
-            f" {pairs:,} models have the coins of another one, or the opposite ones: they are not "
-            "judged, and no attack on that one is fitted on them."
+            f" {pairs:,} models have the coins of another one, or the opposite ones: of such "
+            "models one is judged, by an attack that was fitted on none of them."
         )
         return " ".join(filter(None, [compared + (paired if pairs else ""), self.mask_test.remark]))
 
@@ -388,9 +389,8 @@ class Matrix:
         raw = self._read_by(attack, values)
         others = raw[:, :0]
         if isinstance(attack, Rmia):
-            others = raw
-            if self.population is not None:
-                others = self._read_by(attack, self.population[rows])
+            given = self.scores if self.population is None else self.population
+            others = self._read_by(attack, given[rows])
         count = self.records + others.shape[1]
         aside = tuple(range(self.records, count))
         game = MembershipGame(count, Targets(records.tolist()), rows.size, population=aside)

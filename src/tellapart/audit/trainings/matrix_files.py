@@ -44,8 +44,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from tellapart import _checks
-from tellapart.audit.trainings.inclusion import Coins, Mask, first_of_each, mask_of
+from tellapart.audit.trainings.inclusion import Coins, first_of_each, mask_of
 from tellapart.data import columns, parquet
+from tellapart.data.ranked import Mask
 from tellapart.data.sources import Source, unreadable
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 

@@ -167,6 +167,8 @@ def test_one_record_is_read_as_many_runs():
     evidence = whole.by_record()
     assert evidence.refutes(CLAIM)
     assert evidence.looks[0].tested + evidence.looks[0].reference == 100
+    # RMIA compares the record with all others, which have no coin.
+    assert whole.by_record(attack=attacks.Rmia()).refutes(ta.guarantee(epsilon=0.5))
     for reading in (whole.pooled, whole.one_run):
         with pytest.raises(Unsupported, match="use by_record"):
             reading()
