@@ -206,7 +206,7 @@ def _parquet(path: Path) -> dict[str, Any]:
     scores = np.empty(shape, dtype=np.asarray(table[number]).dtype)
     scores[at] = np.asarray(table[number])
     inside = np.zeros(shape[:2], dtype=np.bool_)
-    member = columns.truths(mask, np.asarray(table[mask]))
+    member = mask_of(np.asarray(table[mask])[:, None])[:, 0]
     inside[at[:2]] = member
     if (inside[at[:2]] != member).any():
         raise BadScores(f"{mask} must be the same for all augmentations of a record in {path}")
@@ -359,16 +359,16 @@ def privacy_guard(members: Any, non_members: Any, population: Any = None) -> dic
 
 def _guarded(table: Any, name: str) -> tuple[Numbers, Mask]:
     """Scores and coins, one row a model: the target first, whose coins the table itself tells."""
-    scores = [columns.scores("score_orig", columns.column(table, "score_orig"))]
+    scores = [np.asarray(columns.raw(table, "score_orig"))]
     coins = [np.zeros(scores[0].size, dtype=np.bool_)]
     while True:
         label = f"_ref_{len(scores) - 1}"
         try:
-            scores.append(columns.scores(f"score{label}", columns.column(table, f"score{label}")))
+            scores.append(np.asarray(columns.raw(table, f"score{label}")))
         except NoColumn as missing:
             if len(scores) == 1:
                 raise BadScores(
                     f"{name} must have columns score_ref_0, member_ref_0, ...: {missing}"
                 ) from missing
-            return np.array(scores), np.array(coins)
-        coins.append(columns.truths(f"member{label}", columns.column(table, f"member{label}")))
+            return np.array(scores), mask_of(np.array(coins))
+        coins.append(np.asarray(columns.raw(table, f"member{label}")))

@@ -91,7 +91,7 @@ def training(
     same_neighbours(claim, design)
     _checks.instance(Iterable, "places of examples, listed", population=population)
     game = MembershipGame(data, design, models, seed, tuple(population))
-    check_attack(attack, game, game.inclusion)
+    check_attack(attack, game)
     enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     played = game.play(train, score, folder=folder, progress=progress)
     evidence = game_evidence(played, sure, attack=attack, delta=claimed_delta(promise))
@@ -255,7 +255,11 @@ def game_evidence(
 
 
 def check_attack(
-    attack: Attacking, game: MembershipGame, inclusion: Inclusion, *, each_target: bool = False
+    attack: Attacking,
+    game: MembershipGame,
+    inclusion: Inclusion | None = None,
+    *,
+    each_target: bool = False,
 ) -> None:
     """Refuse what is no attack, or one that this game has too little for."""
     usable = attack is None or callable(attack) or hasattr(attack, "fit")
@@ -263,7 +267,8 @@ def check_attack(
         rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
         _checks.refuse("attack", rule, attack)
     if isinstance(attack, Lira | Rmia):
-        first = inclusion[: set_aside(game, attack)]
+        inside = game.inclusion if inclusion is None else inclusion
+        first = inside[: set_aside(game, attack)]
         for learnt in [first] if each_target else [first, *np.array_split(first, 2)]:
             attack.check(learnt, len(game.population))
 
