@@ -45,10 +45,11 @@ NAMES = {
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
-        Access Band Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
-        MembershipGame Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict
-        Wager attacks canaries domains epsilon_sequence exposure fewest_models from_counts
-        game_evidence intervals judge many_runs metrics one_run plan preview probe probe_bits
+        Access Band Coins Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
+        Matrix MembershipGame Orientation Outputs Pool Prior Program Ranks Replaced Scores Split
+        Targets Verdict Wager attacks canaries domains epsilon_sequence exposure fewest_models
+        from_counts game_evidence intervals judge many_runs metrics one_run plan preview probe
+        probe_bits
         reconstruction search step together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """

@@ -10,7 +10,7 @@ True
 - `scores` and `methods` go in, `many_run_audit` and `one_run_audit` look, `verdict` judges,
   `summary` puts it into words;
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
-- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
+- `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, matrices;
 - `level_budget`: the multiple-testing budget; `bounds`: what is shown; `attack_metrics` describes;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
@@ -48,6 +48,9 @@ from tellapart.audit.scores import Orientation, Scores, preview
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
 from tellapart.audit.trainings import attacks, canaries
+from tellapart.audit.trainings.inclusion import Coins
+from tellapart.audit.trainings.matrix_audit import Matrix
+from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import (
     MembershipGame,
     Pool,
@@ -68,6 +71,7 @@ from tellapart.audit.verdict import Verdict, judge
 __all__ = [
     "Access",
     "Band",
+    "Coins",
     "Counts",
     "Credible",
     "Design",
@@ -76,8 +80,10 @@ __all__ = [
     "Guessing",
     "Independent",
     "LevelBudget",
+    "Matrix",
     "MembershipGame",
     "Orientation",
+    "Outputs",
     "Pool",
     "Prior",
     "Program",

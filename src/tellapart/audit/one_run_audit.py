@@ -40,6 +40,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.neighbours import Neighbours
 
 # Every test of one number of guesses refutes from some number of right ones upwards.
 _FREE = (
@@ -72,6 +73,9 @@ class GuessEvidence(Evidence):
     ledger: LevelBudget
     method: str
     plan: GuessPlan | None = None  # what fixed the numbers of guesses, if a rule did
+    about: str = ""
+    assumptions: tuple[str, ...] = ()
+    neighbours: Neighbours | None = None
     design = Design.ONE_RUN
 
     def refutes(self, claim: Subject) -> bool:

@@ -412,7 +412,21 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
+    _same_neighbours(claim, evidence)
     return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))
+
+
+def _same_neighbours(claim: Subject, evidence: Evidence) -> None:
+    """Refuse a mechanism whose claim is about other neighbours than the design compared."""
+    compared = evidence.neighbours
+    if compared is None or not isinstance(claim, Mechanism):
+        return
+    if claim.neighbours is not compared:
+        raise Unsupported(
+            f"the claim is about neighbours that {claim.neighbours.value}, and these data compare "
+            f"those that {compared.value}: claim what holds for them, as a mechanism with "
+            f"neighbours=Neighbours.{compared.name} or as a curve"
+        )
 
 
 def describe(claim: Subject) -> str:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from cyclopts import Group, Parameter
 
 from tellapart._checks import refuse
 from tellapart.audit import (
     Band,
+    Coins,
     Counts,
     Credible,
     Evidence,
     Fixed,
     Guessing,
     Independent,
+    Matrix,
     Orientation,
+    Outputs,
     Prior,
     Ranks,
     Scores,
     Split,
     Verdict,
+    attacks,
     from_counts,
     judge,
     many_runs,
@@ -35,6 +40,8 @@ from tellapart.audit import (
 from tellapart.audit.attack_metrics import why_no_epsilon
 from tellapart.audit.methods import Method
 from tellapart.audit.summary import DESIGNS, AuditResult
+from tellapart.audit.trainings import matrix_files
+from tellapart.audit.trainings.attacks import Attack
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
 from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose, Whole, option_of
@@ -197,7 +204,7 @@ class MethodOptions:
             show_default=False,
         ),
     ] = ()
-    seed: Annotated[Whole, Parameter(help="Random seed of --method split.")] = 0
+    seed: Annotated[Whole, Parameter(help="Random seed of --method split, and of matrices.")] = 0
 
     def for_many_runs(self, delta: float) -> Method:
         """The method for many runs."""
@@ -441,6 +448,89 @@ class FlaggedOptions(_CountOptions):
         return from_counts(Counts(**counts), confidence)
 
 
+@Parameter(name="*", group=Group("A matrix of models by records, instead of scores", sort_key=3))
+@dataclass(frozen=True)
+class MatrixOptions:
+    """How the training sets of many models were drawn, what the numbers are, and the attack."""
+
+    coins: Annotated[
+        Literal["independent", "fixed-size", "balanced", "one-record"] | None,
+        Parameter(
+            help="How training sets were drawn. independent: a coin for each record and model; "
+            "fixed-size: random subsets of one size; balanced: each record in as many models as "
+            "any other; one-record: models differ in one record. Known for folders of LiRA's "
+            "reference code and of Privacy Meter.",
+            show_default=False,
+        ),
+    ] = None
+    inclusion: Annotated[
+        str | None,
+        Parameter(help="The mask, an .npy file: who was in which model.", show_default=False),
+    ] = None
+    outputs: Annotated[
+        Literal["confidence", "loss", "logit", "score"] | None,
+        Parameter(help="What the numbers are, if their name does not say.", show_default=False),
+    ] = None
+    attack: Annotated[
+        Literal["lira", "lira-offline", "rmia", "rmia-offline"] | None,
+        Parameter(
+            help="An attack that learns from other models; without it numbers are scores.",
+            show_default=False,
+        ),
+    ] = None
+    audited_model: Annotated[
+        Whole | None,
+        Parameter(help="For one-run: which row, from 0. Default: 0.", show_default=False),
+    ] = None
+
+    def read_from(self, files: Sequence[str]) -> bool:
+        """Whether these files are a matrix."""
+        return self != MatrixOptions() or any(matrix_files.is_matrix(file) for file in files)
+
+    def evidence(
+        self,
+        files: Sequence[str],
+        design: str,
+        claim: Subject | None,
+        delta: float,
+        columns: Columns,
+        looking: MethodOptions,
+    ) -> Evidence:
+        """What the matrix shows, read by the design."""
+        if len(files) != 1:
+            refuse("a matrix", "be one file or folder", " ".join(files))
+        for name, value in asdict(columns).items():
+            if value != asdict(Columns(orientation=columns.orientation))[name]:
+                refuse(option_of(name), "be left out with a matrix", value)
+        looking._unused(f"{design} of a matrix", "method", "threshold", "guesses_in", "guesses_out")
+        options: dict[str, Any] = {"orientation": columns.orientation, "inclusion": self.inclusion}
+        if self.coins is not None:
+            options["coins"] = Coins(self.coins)
+        if self.outputs is not None:
+            options["outputs"] = Outputs(self.outputs)
+        matrix = Matrix.read(files[0], **options)
+        kinds: dict[str, Callable[[bool], Attack]] = {
+            "lira": lambda online: attacks.Lira(online=online),
+            "rmia": lambda online: attacks.Rmia(online=online),
+        }
+        attack = None
+        if self.attack is not None:
+            kind, _, offline = self.attack.partition("-")
+            attack = kinds[kind](not offline)
+        if self.audited_model is not None and design != "one-run":
+            refuse("--audited-model", "come with --design one-run", self.audited_model)
+        if design == "many-runs":
+            return matrix.by_record(looking.confidence, attack=attack, delta=delta)
+        if design == "one-run":
+            row = self.audited_model or 0
+            return matrix.one_run(
+                row, looking.confidence, attack=attack, claim=claim, seed=looking.seed
+            )
+        if design != "pooled":
+            refuse("--design", "be one-run, pooled or many-runs with a matrix", design)
+        return matrix.pooled(looking.confidence, attack=attack, claim=claim, seed=looking.seed)
+
+
 def _refuse_scores(
     counts: str, files: Sequence[str], columns: Columns, looking: MethodOptions
 ) -> None:
@@ -464,7 +554,7 @@ def audit(
         ),
     ],
     design: Annotated[
-        Literal["many-runs", "one-run", "one-model"] | None,
+        Literal["many-runs", "one-run", "one-model", "pooled"] | None,
         Parameter(
             help="Experimental design; required but for --successes and --trials.",
             show_default=False,
@@ -477,6 +567,7 @@ def audit(
     looking: MethodOptions = MethodOptions(),
     targets: TargetOptions = TargetOptions(),
     flagged: FlaggedOptions = FlaggedOptions(),
+    matrix: MatrixOptions = MatrixOptions(),
     knowledge: Knowledge = Knowledge(),
     filing: ReportAnswers = ReportAnswers(),
     report: Page = None,
@@ -501,6 +592,13 @@ def audit(
     - many-runs: every score is of its own independent training or call;
     - one-run: one training, every canary in or out by its own fair coin;
     - one-model: one trained model; attack metrics only, no bound on ε, no verdict.
+
+    A matrix of models by records with its mask (.npz, .parquet, a folder of LiRA's reference code
+    or of Privacy Meter) has designs of its own: one-run reads one model, pooled all held-out
+    models together, many-runs the most exposed record:
+
+        tellapart audit exp/cifar10 --design one-run \
+            --attack lira --epsilon 8 --delta 1e-5
 
     Exit code: 1 if the claim is refuted, 0 if not, 3 for no verdict (no claim, a Bayesian method,
     or too few scores for any outcome to refute the claim). The attacker's prior changes no
@@ -543,7 +641,7 @@ def audit(
         known = "; ".join(f"{name} ({words.meaning})" for name, words in DESIGNS.items())
         raise InvalidArgument(f"--design must be given: {known}")
     claim, name, deltas = _claim(mechanism, values, at_delta, design)
-    if output.plot is not None and design in ("one-run", "one-model"):
+    if output.plot is not None and design in ("one-run", "one-model", "pooled"):
         rule = f"be left out with --design {design}, which shows no curve"
         refuse("--plot", rule, str(output.plot))
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
@@ -555,6 +653,14 @@ def audit(
             evidence = counted.evidence(design, looking.confidence)
             result = _held_against(claim, name, evidence)
         return answer.give(result)
+    if matrix.read_from(files):
+        with terminal.working("testing"):
+            delta = 0.0 if deltas.is_default else deltas.first
+            evidence = matrix.evidence(files, str(design), claim, delta, columns, looking)
+            result = _held_against(claim, name, evidence)
+        return answer.give(result, files=[file for file in files if os.path.isfile(file)])
+    if design == "pooled":
+        refuse("--design", "be another for scores: pooled reads a matrix", design)
     with terminal.working("reading scores") as progress:
         scores = columns.read(given, progress)
     if scores.notes:

@@ -42,6 +42,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def written_by_lira(folder):
+    """Twelve experiments as LiRA's reference code leaves them."""
+    rng = np.random.default_rng(4)
+    for model, row in enumerate(rng.random((12, 300)).argsort(axis=0) < 6):
+        place = folder / f"experiment-{model}_12"
+        (place / "scores").mkdir(parents=True)
+        np.save(place / "keep.npy", row)
+        np.save(place / "scores" / "0000000100.npy", rng.normal(4.0 * row)[:, None])
+
+
 def read(name="runs.npz", **options):
     return audit.Scores.read(name, **options)
 
@@ -556,10 +566,11 @@ def test_the_help_has_examples_that_work(run, folder, monkeypatch):
     import duckdb
 
     duckdb.sql("copy (from 'runs/a.csv') to 'runs/a.parquet'")
+    written_by_lira(folder / "exp" / "cifar10")
     _, out, _ = run("audit --help")
     examples = re.findall(r"^ +tellapart (audit [^\n]*?) *$", re.sub(r"\\ *\n *", "", out), re.M)
-    assert len(examples) == 7
-    codes = [1, 1, 1, 0, 3, 0, 1]
+    assert len(examples) == 8
+    codes = [1, 1, 3, 1, 0, 3, 0, 1]
     assert [run(one)[::2] for one in examples] == [(code, "") for code in codes]
 
 
@@ -688,3 +699,67 @@ def test_one_model_has_a_ppv_under_a_prior(run):
     assert "--threshold must come with --prior" in err
     code, _, err = run("audit quiet.npz --design one-model --prior 0")
     assert "strictly between 0 and 1" in err
+
+
+# -- matrices of models by records ---------------------------------------------------------------
+
+
+@pytest.fixture
+def matrices(folder):
+    """A matrix whose coins are independent, and a folder as LiRA's reference code leaves it."""
+    rng = np.random.default_rng(3)
+    mask = rng.random((12, 300)) < 0.5
+    losses = rng.exponential(size=mask.shape) + 4.0 * ~mask
+    np.savez(folder / "matrix.npz", losses=losses, inclusion=mask)
+    np.save(folder / "losses.npy", losses)
+    np.save(folder / "mask.npy", mask)
+    written_by_lira(folder / "exp")
+    return folder
+
+
+def test_a_matrix_is_read_by_its_design(run, matrices):
+    read = audit.Matrix.read("matrix.npz", coins=audit.Coins.INDEPENDENT)
+    claim = ta.guarantee(epsilon=1)
+    for design, words, evidence in (
+        ("pooled --attack rmia-offline", "About 6 models together", read.pooled(
+            attack=audit.attacks.Rmia(online=False), claim=claim)),
+        ("one-run --audited-model 3", "About model 3", read.one_run(3, claim=claim)),
+    ):  # fmt: skip
+        line = f"audit matrix.npz --coins independent --design {design} --epsilon 1 --verbose"
+        code, out, err = run(line)
+        assert (code, err) == (1, "")
+        assert audit.judge(claim, evidence).epsilon_lower().words in out
+        assert words in out
+        assert "Training sets were drawn with independent coins" in out
+    code, out, _ = run("audit matrix.npz --coins independent --design many-runs --epsilon 1")
+    assert code == 3
+    assert "no outcome of so few samples" in " ".join(out.split())
+
+
+def test_folders_and_masks_in_files_of_their_own(run, matrices):
+    code, out, _ = run("audit exp --design one-run --attack lira --epsilon 1")
+    assert code == 1
+    assert "Training sets were drawn with balanced coins" in " ".join(out.split())
+    line = "audit losses.npy --inclusion mask.npy --outputs loss --coins independent"
+    assert run(f"{line} --design pooled --epsilon 1")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("matrix.npz --design pooled", "coins must be given: how the training sets were drawn"),
+        ("matrix.npz --coins balanced --design one-run", "have one total for every record with"),
+        ("exp --design pooled", "use matrix.one_run(model) (--design one-run)"),
+        ("exp exp --design one-run", "a matrix must be one file or folder"),
+        ("exp --design one-model", "--design must be one-run, pooled or many-runs with a matrix"),
+        ("exp --design one-run --method split", "--method must be left out with --design one-run"),
+        ("exp --design one-run --run-column run", "--run-column must be left out with a matrix"),
+        ("exp --design many-runs --audited-model 3", "--audited-model must come with --design"),
+        ("runs.npz --design pooled", "--design must be another for scores: pooled reads a matrix"),
+        ("exp --design pooled --plot a.svg", "--plot must be left out with --design pooled"),
+    ],
+)
+def test_what_cannot_be_read_as_a_matrix_is_refused(run, matrices, line, words):
+    code, out, err = run(f"audit {line}")
+    assert (code, out) in ((2, ""), (3, ""))
+    assert words in " ".join(err.split())

@@ -27,6 +27,7 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.neighbours import Neighbours
 
 # The chance of refuting one claim, given the true curve.
 Power = Callable[[TradeoffCurve], float]
@@ -164,6 +165,7 @@ class Evidence(Displayed, ABC):
     as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
     assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
+    neighbours: Neighbours | None = None  # which it compared, where the design says so
     calls: int | None = None  # on each input, all of them; None where nothing was called
 
     @property

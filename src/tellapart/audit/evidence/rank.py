@@ -27,6 +27,7 @@ from tellapart.audit.level_budget import LevelBudget
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.neighbours import Neighbours
 
 # How a look's level is divided between the two rates of one corner of the curve.
 _SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
@@ -43,6 +44,7 @@ class RankEvidence(Evidence):
     calls: int | None = None
     about: str = ""
     assumptions: tuple[str, ...] = ()
+    neighbours: Neighbours | None = None
 
     @property
     def held_out(self) -> int | None:

@@ -129,6 +129,11 @@ class Rmia:
         object.__setattr__(self, "gamma", _checks.finite_above_zero(gamma=self.gamma))
         object.__setattr__(self, "growth", _checks.probability(growth=self.growth))
 
+    def fittable(self, inclusion: Inclusion) -> Inclusion:
+        """Which targets have a model on each side that is compared."""
+        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
+        return np.asarray(np.all([side.any(axis=0) for side in sides], axis=0))
+
     def check(self, inclusion: Inclusion, population: int) -> None:
         """Refuse a game with nothing to compare with, before any model is trained."""
         if not population:
@@ -136,8 +141,7 @@ class Rmia:
                 "RMIA compares with examples that train no model: give the game a population, "
                 "places of examples as population=[...]"
             )
-        sides = (inclusion, ~inclusion) if self.online else (~inclusion,)
-        if any(side.sum(axis=0).min() < 1 for side in sides):
+        if not self.fittable(inclusion).all():
             raise Unsupported("RMIA needs a model on each side of every target: play more models")
 
     def fit(self, raw: Array, inclusion: Inclusion, population: Array) -> FittedRmia:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.attack_metrics import Metrics, metrics
-from tellapart.audit.evidence.guess import fair_coins
 from tellapart.audit.scores import Scores
+from tellapart.audit.trainings.inclusion import Coins, check_mask
 from tellapart.errors import Unsupported
 
 
@@ -102,6 +102,11 @@ class Lira:
     fixed_variance: bool = False
     scaled: bool = False
 
+    def fittable(self, inclusion: Inclusion) -> Inclusion:
+        """Which targets have models enough on each side to be fitted."""
+        few = np.min([side.sum(axis=0) for side in self._sides(inclusion)], axis=0)
+        return np.asarray(few >= self._least)
+
     def check(self, inclusion: Inclusion, population: int) -> None:
         """Refuse coins that leave a target too few models to fit, before any is trained."""
         for side in self._sides(inclusion):
@@ -119,8 +124,12 @@ class Lira:
     def _sides(self, inclusion: Inclusion) -> tuple[Inclusion, ...]:
         return (inclusion, ~inclusion) if self.online else (~inclusion,)
 
+    @property
+    def _least(self) -> int:
+        return 1 if self.fixed_variance else 2
+
     def _enough(self, few: Array, models: int) -> None:
-        need = 1 if self.fixed_variance else 2
+        need = self._least
         if few.min() < need:
             raise Unsupported(
                 f"LiRA needs {need} or more models on each side of every target, and target "
@@ -177,10 +186,11 @@ class LiraDescription:
     def of_model(self, model: int) -> Scores:
         """One model's scores of all targets, for `one_run` where the coins were fair.
 
-        Coins that plainly were not, of all models together, are refused.
+        Coins that plainly were not are refused, and so are those that the other models tell, as
+        where every target is in exactly half of the models: `audit.Matrix` reads these.
         """
         at = _checks.whole(0, len(self.scores) - 1, model=model)
-        fair_coins(int(self.inclusion.sum()), self.inclusion.size)
+        check_mask(self.inclusion, Coins.INDEPENDENT)
         runs = np.full(self.scores.shape[1], at)
         return Scores.from_rows(self.scores[at], self.inclusion[at], runs)
 

@@ -26,6 +26,7 @@ from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.trainings import shadow_models
+from tellapart.audit.trainings.inclusion import Coins, check_mask, mask_of
 from tellapart.audit.trainings.shadow_models import Places
 from tellapart.audit.trainings.store import ModelStore
 from tellapart.errors import InvalidArgument, Unsupported
@@ -298,10 +299,18 @@ class MembershipGame:
         split = self.targets.size
         return Played(self, self.inclusion, rows[:, :split], rows[:, split:-1], rows[:, -1])
 
-    def with_outputs(self, raw: ArrayLike, population: ArrayLike | None = None) -> Played:
+    def with_outputs(
+        self,
+        raw: ArrayLike,
+        population: ArrayLike | None = None,
+        *,
+        inclusion: ArrayLike | None = None,
+    ) -> Played:
         """A game whose models were trained elsewhere, many at once say, with these coins.
 
-        One row for each model and one column for each target, in the order of `targets`.
+        One row for each model and one column for each target, in the order of `targets`. Where the
+        coins were others than this game's, ``inclusion`` says who was in; a mask that independent
+        coins of the design's prior plainly did not give is refused (`audit.Matrix` takes others).
         """
         wanted = {
             "raw": (self.models, self.targets.size),
@@ -314,7 +323,17 @@ class MembershipGame:
         for name, values in outputs.items():
             if values.shape != wanted[name] or not np.isfinite(values).all():
                 _checks.refuse(name, f"be finite numbers of shape {wanted[name]}", values.shape)
-        return Played(self, self.inclusion, **outputs, seconds=np.zeros(self.models))
+        inside = self.inclusion if inclusion is None else self._foreign(inclusion)
+        return Played(self, inside, **outputs, seconds=np.zeros(self.models))
+
+    def _foreign(self, inclusion: ArrayLike) -> NDArray[np.bool_]:
+        """A mask that coins of this design may have given."""
+        mask = mask_of(inclusion)
+        if mask.shape != (self.models, self.targets.size):
+            rule = f"have one row a model, one column a target: {(self.models, self.targets.size)}"
+            _checks.refuse("inclusion", rule, mask.shape)
+        check_mask(mask, Coins.INDEPENDENT, self.design.prior)
+        return mask
 
     def _manifest(self, train: Train, score: Score | None) -> dict[str, Any]:
         return {

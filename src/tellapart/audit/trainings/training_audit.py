@@ -279,7 +279,7 @@ def game_evidence(
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level = 1 - _checks.inside_unit(confidence=confidence)
     at = _checks.probability(delta=delta)
-    check_attack(attack, played.game, each_target=each_target)
+    check_attack(attack, played.game, played.inclusion, each_target=each_target)
     aside = set_aside(played.game, attack, each_target=each_target)
     if played.game.models - aside < 2:
         _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
@@ -293,23 +293,35 @@ def game_evidence(
     return _chosen(played, first, kept, level, at)
 
 
-def check_attack(attack: Attacking, game: MembershipGame, *, each_target: bool = False) -> None:
+def check_attack(
+    attack: Attacking,
+    game: MembershipGame,
+    inclusion: Inclusion | None = None,
+    *,
+    each_target: bool = False,
+) -> None:
     """Refuse what is no attack, or one that this game has too little for."""
     usable = attack is None or callable(attack) or hasattr(attack, "fit")
     if not usable or (isinstance(attack, type) and hasattr(attack, "fit")):
         rule = "be a function of outputs, or an object with a method fit, as attacks.Lira() is"
         _checks.refuse("attack", rule, attack)
     if isinstance(attack, Lira | Rmia):
-        first = game.inclusion[: set_aside(game, attack)]
+        inside = game.inclusion if inclusion is None else inclusion
+        first = inside[: set_aside(game, attack)]
         for learnt in [first] if each_target else [first, *np.array_split(first, 2)]:
             attack.check(learnt, len(game.population))
 
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
     """Scores of the models that count, by an attack that knows the others alone."""
+    return attack_scores(played, attack, np.arange(aside), np.arange(aside, len(played.raw)))
+
+
+def attack_scores(played: Played, attack: Attacking, learnt: Any, asked: Any) -> Array:
+    """Scores of the models asked, by an attack that knows those learnt alone, if any."""
     if hasattr(attack, "fit"):
-        return _scored(attack, played, np.arange(aside), np.arange(aside, len(played.raw)))
-    return _plain(attack, played.raw[aside:])
+        return _scored(attack, played, learnt, asked)
+    return _plain(attack, played.raw[asked])
 
 
 def _tried(played: Played, attack: Attacking, aside: int) -> Array:
@@ -442,7 +454,7 @@ def exposure(
     """
     _checks.instance(Played, "a game that was played, as game.play gives", played=played)
     level, at = 1 - _checks.inside_unit(confidence=confidence), _checks.probability(delta=delta)
-    check_attack(attack, played.game, each_target=True)
+    check_attack(attack, played.game, played.inclusion, each_target=True)
     aside = set_aside(played.game, attack, each_target=True)
     parts = _each(played, _attacked(played, attack, aside), level).values()
     ranking = [

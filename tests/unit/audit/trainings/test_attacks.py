@@ -132,7 +132,7 @@ def test_a_description_by_unfair_coins_is_no_audit_of_one_run():
     rng = np.random.default_rng(2)
     inside = rng.random((40, 100)) < 0.6
     found = attacks.lira(rng.uniform(0.1, 0.9, (40, 100)), inside)
-    with pytest.raises(InvalidArgument, match="its own fair coin"):
+    with pytest.raises(InvalidArgument, match=r"coins say in, of a chance of 0\.5 each"):
         found.of_model(0)
 
 
