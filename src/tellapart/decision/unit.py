@@ -26,6 +26,8 @@ from tellapart.mechanisms.combine import Repeated, Sampled
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.last_iterate import LastIterate
+from tellapart.mechanisms.query_engines.partition_selection import PartitionSelection
+from tellapart.mechanisms.query_engines.thresholded_histogram import ThresholdedHistogram
 from tellapart.mechanisms.repeat_and_select import BestOf
 from tellapart.mechanisms.subject import Subject
 from tellapart.mechanisms.training import SCHEME_NEIGHBOURS, dp_sgd, dp_sgd_with_epsilon
@@ -45,6 +47,8 @@ def refuse_relation(neighbours: str, term: Term) -> None:
         allowed, of = ("replace",), f"{term.name}, which each person runs on their own value"
     elif KINDS[term.name].ways[0].make is LastIterate:
         allowed, of = ("replace",), f"{term.name}, whose theorem replaces one record"
+    elif isinstance(parse(KINDS[term.name].first_text), PartitionSelection | ThresholdedHistogram):
+        allowed, of = ("add-remove",), f"{term.name}, where a person may be alone with a key"
     if neighbours not in allowed:
         rule = f"be {' or '.join(f'{each!r}' for each in allowed)} for {of}".replace("'", '"')
         _checks.refuse("privacy.neighbours", rule, neighbours)

@@ -5,7 +5,7 @@ several words a `WordParameter`: options, dials and tables all derive from these
 
 A name may be made in several ways, each from its own parameters; the parameters that are given
 decide which is meant. ``any`` stands for every mechanism that keeps a promise. Every mechanism
-also takes ``sampled`` and ``repeated``, then ``best_of`` (with the law ``trials`` of that number),
+also takes ``sampled`` and ``repeated``, then ``best_of`` (with the law ``runs`` of that number),
 and ``+`` puts a mechanism after another:
 ``gaussian:sigma=2,sampled=0.01,repeated=100+laplace:epsilon=0.5``.
 """
@@ -375,7 +375,7 @@ WORD_PARAMETERS: dict[str, WordParameter] = {
             "counts: no (default) or yes.",
         ),
         WordParameter(
-            "trials",
+            "runs",
             "law of the number of runs",
             {
                 "fixed": (FixedNumber, "Fixed: so many, always"),
@@ -669,7 +669,7 @@ KINDS: dict[str, Kind] = {
 # What every mechanism takes beside its own parameters: how often, and on a sample; and whether the
 # best of several runs alone is published, and how many they are.
 REPETITION = ("repeated", "sampled")
-WRAPPERS = (*REPETITION, "best_of", "trials")
+WRAPPERS = (*REPETITION, "best_of", "runs")
 _THEN = re.compile(r"\+(?=\s*[a-zA-Z])")  # the plus of 1e+5 has a digit after it
 
 
@@ -737,7 +737,7 @@ def parse(text: str, **given: float | str) -> Subject:
 
     ``name:key=number,key=number``; the keys say how the mechanism is made: ``gaussian:sigma=2`` or
     ``gaussian:epsilon=1,delta=1e-5``. Every mechanism also takes ``sampled`` and ``repeated``, then
-    ``best_of`` and ``trials`` (fixed, geometric, logarithmic or poisson), and ``+`` puts another
+    ``best_of`` and ``runs`` (fixed, geometric, logarithmic or poisson), and ``+`` puts another
     after it. ``any`` is every mechanism that keeps a promise: a curve, not one
     mechanism. Numbers may also be ``given`` by keyword. ``dpsgd`` also takes a sampling ``scheme``:
     poisson, fixed-size, random-allocation, shuffled or truncated-poisson, and ``neighbours``. Names
@@ -749,7 +749,7 @@ def parse(text: str, **given: float | str) -> Subject:
     Gaussian(sigma=2.0).sampled(0.1).repeated(9).then(Laplace(scale=1.0))
     >>> parse("any:epsilon=1,delta=1e-5")
     <curve of guarantee(epsilon=1.0, delta=1e-05), guarantee (f from below)>
-    >>> parse("gaussian:sigma=4,best_of=10,trials=geometric")
+    >>> parse("gaussian:sigma=4,best_of=10,runs=geometric")
     Gaussian(sigma=4.0).best_of(geometric(mean=10.0))
 
     See Also
@@ -789,11 +789,11 @@ def _taken(subject: Subject, often: Mapping[str, Any], text: str) -> Subject:
     if "repeated" in often:
         step = step.repeated(_checks.whole(1, repeated=often["repeated"]))
     if "best_of" in often:
-        word = WORD_PARAMETERS["trials"]
-        law: Any = word.words[often.get("trials", word.usual)][0]
+        word = WORD_PARAMETERS["runs"]
+        law: Any = word.words[often.get("runs", word.usual)][0]
         return step.best_of(law(often["best_of"]))
-    if "trials" in often:
-        _checks.refuse("mechanism", "have best_of, too: trials is the law of that number", text)
+    if "runs" in often:
+        _checks.refuse("mechanism", "have best_of, too: runs is the law of that number", text)
     return step
 
 

@@ -150,7 +150,7 @@ def _read(text: str) -> tuple[TradeoffCurve, _Moments]:
         _checks.refuse("promise", f"be written as {name}:{PROMISES[name]}", text)
     if name == "zcdp":
         (rho,) = numbers
-        return guarantee(zcdp=rho), _Moments(rho, lambda order: rho * order)
+        return guarantee(zcdp=rho), _Moments(rho, lambda order: _up(rho * order))
     if name == "rdp":
         (known, epsilon) = numbers
         why = f"Rényi DP at order {short(known)} says nothing of larger orders"
@@ -173,9 +173,14 @@ def _of_subject(subject: Subject) -> tuple[TradeoffCurve, _Moments]:
         delta = subject.claimed_delta
         return curve, _none(_REVEALS) if delta else _of_mechanism(Promise(subject.claimed_epsilon))
     if isinstance(subject, GaussianCurve):
-        rho = subject.mu**2 / 2
-        return curve, _Moments(rho, lambda order: rho * order)
+        rho = _up(subject.mu**2 / 2)
+        return curve, _Moments(rho, lambda order: _up(rho * order))
     return curve, _of_mechanism(subject) if isinstance(subject, Mechanism) else _none(_UNKNOWN)
+
+
+def _up(value: float) -> float:
+    """More than what one product was rounded from."""
+    return math.nextafter(value, math.inf) if value else 0.0
 
 
 def _of_mechanism(mechanism: Mechanism) -> _Moments:

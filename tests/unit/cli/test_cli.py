@@ -21,7 +21,7 @@ from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
 
 ALL = (
-    "risk, choose, decide, compare, region, plan, audit, probe, check-training, report, "
+    "risk, choose, decide, compare, region, convert, plan, audit, probe, check-training, report, "
     "frameworks, "
     "noise, explore, reproduce"
 )

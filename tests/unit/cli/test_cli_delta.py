@@ -51,12 +51,14 @@ PURE = {name for name, (first, *_) in MADE.items() if first == "--epsilon 1"} - 
     "any",
     "truncated-laplace",
 }
-# What is left open is chosen; uniform noise has one ε only, 0 or none.
+# What is left open is chosen; uniform noise has one ε only, 0 or none. Of engines that show keys a
+# threshold is chosen, with which ε jumps, or nothing.
 DESCENT = (
     "steps=100,step_size=0.1,strong_convexity=1,smoothness=4,gradient_sensitivity=2,"
     "batch_size=100,data_size=100"
 )
-OPEN = {name: "" for name in KINDS if name not in ("uniform", "last-iterate")} | {
+NOT_OPEN = ("uniform", "last-iterate", "thresholded-histogram", "partition-selection")
+OPEN = {name: "" for name in KINDS if name not in NOT_OPEN} | {
     f"last-iterate:{DESCENT}": "",
     "dpsgd": "--sampling-rate 0.01 --steps 100",
     "gaussian:repeated=20": "",

@@ -34,6 +34,9 @@ from tellapart.cli import (
     choose as choosing,
 )
 from tellapart.cli import (
+    convert as converting,
+)
+from tellapart.cli import (
     plan as planning,
 )
 from tellapart.cli.process import child_process, exits
@@ -48,6 +51,7 @@ COMMANDS = {
     "risk": (["risk", "--epsilon", "1"], risk, "asked"),
     "choose": (["choose", "laplace", "--max-auc", "0.6"], choosing, "asked_family"),
     "decide": (["decide", str(EXAMPLES / "decisions" / "census.toml")], decision, "read"),
+    "convert": (["convert", "zcdp:0.1"], converting, "converted"),
     "compare": (["compare", "laplace:epsilon=1", "laplace:epsilon=2"], compare, "parse"),
     "region": (["region", "--epsilon", "1"], region, "PrivacyRegion"),
     "budget": (["budget", "open", "team.jsonl", "--gaussian", "1"], ta, "Budget"),
