@@ -67,7 +67,6 @@ def test_every_kind_of_budget_is_kept(where, tmp_path):
         ledger = ta.BudgetLedger.open(place, budget, name=f"number {number}")
         again = ta.BudgetLedger.open(place, name=f"number {number}")
         assert again.budget.to_record() == budget.to_record()
-        assert again.guarantee().epsilon(1e-5) == budget.guarantee().epsilon(1e-5)
         assert ledger.left() == budget.left()
         if not isinstance(place, str):
             place.unlink()
