@@ -17,7 +17,7 @@ from typing import Any
 from tellapart import _checks
 from tellapart._numeric.text import short
 from tellapart.budget.ledger_file import WAIT
-from tellapart.errors import BadLedger, LimitReached, Unsupported
+from tellapart.errors import BadLedger, InvalidArgument, LimitReached, Unsupported
 
 try:
     import sqlalchemy as sql
@@ -37,10 +37,11 @@ _LINES = sql.Table(
     sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
     sql.Column("line", sql.Text, nullable=False),
 )
-_KINDS = ("sqlite", "postgresql")
+# Those that the extra brings.
+_DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 # SQLite's name, and the SQLSTATE of PostgreSQL.
-_BUSY = {"SQLITE_BUSY", "SQLITE_LOCKED", "55P03"}
-_FULL = {"SQLITE_FULL", "53100"}
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")
+_FULL = ("SQLITE_FULL", "53100")
 _MAKING = 7_461_139  # any number that nobody else locks
 _UNKNOWN = (
     "; whether the line was written is not known: read the log before spending this again, as a "
@@ -57,14 +58,15 @@ class LedgerTable:
         try:
             place = sql.make_url(url)
         except sql.exc.ArgumentError:
-            _checks.refuse("ledger", "be a file, or the URL of a database", url)
+            raise InvalidArgument(  # what was given may hold a password
+                "ledger must be a file, or the URL of a database: sqlite:///... or postgresql://..."
+            ) from None
         kind = place.get_backend_name()
-        if kind not in _KINDS:
+        if kind not in _DRIVERS:
             _checks.refuse("ledger", "be in sqlite:///... or postgresql://...", kind)
         if kind == "sqlite" and place.database in (None, "", ":memory:"):
-            _checks.refuse("ledger", "be in a file, such as sqlite:///budgets.db", url)
-        if place.drivername == "postgresql":  # of the two drivers, the one that the extra brings
-            place = place.set(drivername="postgresql+psycopg")
+            _checks.refuse("ledger", "be in a file, such as sqlite:///budgets.db", place.database)
+        place = place.set(drivername=_DRIVERS[kind])
         self.where = f"{name} in {_shown(place)}"
         self._url = url
         self._name = name
@@ -165,16 +167,17 @@ class LedgerTable:
 
     def _in_words(self, error: sql.exc.DBAPIError, done: bool) -> Exception:
         """What a database said, and whether anything was written."""
-        code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", "")
-        if code in _BUSY:
+        orig: Any = error.orig
+        code = str(getattr(orig, "sqlite_errorname", None) or getattr(orig, "sqlstate", None))
+        if code.startswith(_BUSY):
             return LimitReached(
                 f"another process has kept {self.where} locked for {short(WAIT)} s; nothing was "
                 "written: try again"
             )
-        lost = done and not self._lite  # SQLite's word is final: what it refuses is undone
-        reason = " ".join(str(error.orig).split())
-        said = f"{reason}{_UNKNOWN if lost else '; nothing was written'}"
-        return OSError(errno.ENOSPC if code in _FULL else errno.EIO, said, self.where)
+        full = code.startswith(_FULL)
+        unknown = done and not full  # it may have failed after all was written
+        said = f"{' '.join(str(orig).split())}{_UNKNOWN if unknown else '; nothing was written'}"
+        return OSError(errno.ENOSPC if full else errno.EIO, said, self.where)
 
 
 def _shown(place: sql.URL) -> str:

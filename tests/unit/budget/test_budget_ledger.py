@@ -67,7 +67,6 @@ def test_every_kind_of_budget_is_kept(where, tmp_path):
         ledger = ta.BudgetLedger.open(place, budget, name=f"number {number}")
         again = ta.BudgetLedger.open(place, name=f"number {number}")
         assert again.budget.to_record() == budget.to_record()
-        assert again.guarantee().epsilon(1e-5) == budget.guarantee().epsilon(1e-5)
         assert ledger.left() == budget.left()
         if not isinstance(place, str):
             place.unlink()
@@ -156,18 +155,20 @@ def test_text_in_a_line_cannot_look_like_its_end():
     assert ends == [len(text)]
 
 
-def test_what_is_said_of_a_database_hides_its_password(tmp_path):
-    from tellapart.budget.ledger_sql import LedgerTable
+def test_what_is_said_of_a_database_hides_its_password(monkeypatch):
+    from tellapart.budget import ledger_sql
 
-    url = "postgresql+psycopg2://me:secret@host/db?password=secret&port=5"
-    if "psycopg2" not in sys.modules:
-        with pytest.raises(ta.Unsupported, match=r"pip install 'tellapart\[sql\]'"):
-            LedgerTable(url, "team")
+    url = "postgresql://me:secret@host/db?password=secret&port=5"
+    shown = ledger_sql._shown(ledger_sql.sql.make_url(url))
+    assert shown == "postgresql://me:***@host/db?port=5"
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ta.Unsupported, match=r"PostgreSQL needs: pip install 'tellapart\[sql\]'"):
+        ta.BudgetLedger.open(url)
     for wrong, said in (
         ("mysql://me:secret@host/db", "ledger must be in sqlite:///... or postgresql"),
         ("sqlite://", "ledger must be in a file, such as sqlite:///budgets.db"),
         ("sqlite:///:memory:", "ledger must be in a file"),
-        ("://", "ledger must be a file, or the URL of a database"),
+        ("://me:secret@host", "ledger must be a file, or the URL of a database"),
     ):
         with pytest.raises(ta.InvalidArgument, match=said) as refused:
             ta.BudgetLedger.open(wrong, ta.Budget(gaussian=1))

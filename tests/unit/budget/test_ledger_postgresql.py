@@ -126,6 +126,34 @@ def test_a_server_that_breaks_off_a_commit_leaves_it_open_and_says_so(database, 
     assert ledger.spend(STEP, label="three").number == 4
 
 
+def test_whoever_spends_needs_no_right_to_change_a_line(database):
+    """The rights that docs/budget-for-a-team.md names."""
+    sql = ledger_sql.sql
+    name = f"analyst{os.urandom(4).hex()}"
+    address = database.replace("postgresql", "postgresql+psycopg", 1)
+    engine = sql.create_engine(address, poolclass=sql.NullPool)
+    with engine.begin() as connection:
+        for order in (
+            f"create role {name} login",
+            f"grant select, insert on tellapart_ledger_lines to {name}",
+            f"grant select, update on tellapart_ledgers to {name}",
+        ):
+            connection.execute(sql.text(order))
+    theirs = database.replace("tellapart@", f"{name}@")
+    assert ta.BudgetLedger.open(theirs).spend(STEP, label="three").number == 4
+    assert spent(theirs) == 3
+    engine = sql.create_engine(address.replace("tellapart@", f"{name}@"), poolclass=sql.NullPool)
+    for change in (
+        "delete from tellapart_ledger_lines",
+        "update tellapart_ledger_lines set line=1",
+    ):
+        with (
+            pytest.raises(sql.exc.ProgrammingError, match="permission denied"),
+            engine.begin() as c,
+        ):
+            c.execute(sql.text(change))
+
+
 def test_a_server_that_is_not_there_is_told_without_a_password():
     url = "postgresql://me:secret@localhost:1/none"
     with pytest.raises(OSError, match="nothing was written") as said:
