@@ -29,7 +29,8 @@ def drawn(coins, models, records, rng):
     if coins is Coins.BALANCED:
         return numbers.argsort(axis=0).argsort(axis=0) < models // 2
     if coins is Coins.ONE_RECORD:
-        return (np.arange(records) != 1) | (numbers[:, :1] < 0.5)
+        first = np.repeat(numbers[::2, :1] < 0.5, 2, axis=0)  # in for one of every two models
+        return (np.arange(records) != 1) | (first ^ (np.arange(models) % 2 == 1)[:, None])
     return numbers < 0.5
 
 
