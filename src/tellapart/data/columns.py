@@ -66,7 +66,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of one file, and how many were left out for want of a value."""
+    """Some rows of one file."""
 
     scores: Array
     member: Mask
@@ -121,12 +121,13 @@ def refuse_unread(
 class FrameTable:
     """A pandas, Polars or Arrow table or a dict of columns."""
 
-    what, named, aligned = "column", True, True
+    what, named = "column", True
 
     def __init__(self, table: Any) -> None:
         self._table = _opened(table)
         self.names = _names(self._table)
         self.notes: list[str] = []
+        self.aligned = not isinstance(self._table, Mapping)  # a dict has lists of any length
 
     def __str__(self) -> str:
         return "table"

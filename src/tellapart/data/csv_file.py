@@ -25,7 +25,7 @@ BLANKS = " "
 _WORDS = {**_MARKS, BLANKS: "blanks"}
 # Bytes from which the layout is told.
 _LOOKED_AT = 2**16
-_SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(r"sep=([\t;|,])\s*", re.IGNORECASE)
 _BLANKS_BETWEEN = re.compile(rb"[ \t]+")
 _BLANKS_AROUND = re.compile(rb"^[ \t]+|[ \t]+$", re.MULTILINE)
 # Row names of R stand in a column without a name.

@@ -228,8 +228,11 @@ class Reader:
             waiting = [(missing[last + 1 :], batch)]
             kept = found[~missing]
             yield Slice(kept, np.full(kept.size, side.inside))
-        if not _is_padded(table):  # an array has no cells to fill up
+        below = sum(int(missing.sum()) for missing, _ in waiting)
+        if not table.aligned:  # a list by itself has no cells to fill up
             self._gaps(side, waiting)
+        elif below:
+            self._notes.append(f"{below:,} empty cells below the scores in {side.column!r}")
         self._meaning.comma, self._meaning.point = strict.comma, strict.point
 
     def _gaps(self, side: Side, gaps: Sequence[tuple[Mask, Batch]]) -> None:
@@ -300,12 +303,6 @@ _PLAIN: dict[str, Callable[[Source, FileLimits], Table]] = {
     "jsonl": json_file.LinesTable,
     "npy": npz.ArrayTable,
 }
-
-
-def _is_padded(table: Table) -> bool:
-    return isinstance(
-        table, csv_file.TextTable | parquet.ParquetTable | feather.FeatherTable | FrameTable
-    )
 
 
 def _marked(name: str, raw: Any, batch: Batch) -> Any:
