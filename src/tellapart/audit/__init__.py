@@ -12,6 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `language`: canary texts, token losses and exposure for one-run audits of language models;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
 """
@@ -19,6 +20,7 @@ True
 from typing import TYPE_CHECKING
 
 from tellapart import _moved
+from tellapart.audit import language
 from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
@@ -96,6 +98,7 @@ __all__ = [
     "game_evidence",
     "intervals",
     "judge",
+    "language",
     "many_runs",
     "metrics",
     "one_run",

@@ -160,7 +160,9 @@ __all__ = ["Design", "MembershipGame", "Pool", "Replaced", "Score", "Targets", "
 
 
 @contextmanager
-def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress | None]:
+def shown(
+    progress: run.Progress | bool, total: int, things: str = "models"
+) -> Iterator[run.Progress | None]:
     """The function that is told of progress: the given one, that of a bar, or none."""
     if not isinstance(progress, bool):
         yield progress
@@ -174,14 +176,14 @@ def shown(progress: run.Progress | bool, models: int) -> Iterator[run.Progress |
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), Remaining())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("models", total=models)
+        task = bar.add_task(things, total=total)
         started, first = time.perf_counter(), [0.0]
 
         def tell(share: float) -> None:
-            done = share * models
+            done = share * total
             first[0] = first[0] or done  # what was kept already took no time
             each = (time.perf_counter() - started) / max(done - first[0], 1)
-            words = "models" if done - first[0] < 1 else f"models, {short(each, 3)} s each"
+            words = things if done - first[0] < 1 else f"{things}, {short(each, 3)} s each"
             bar.update(task, completed=round(done), description=words)
 
         yield tell
