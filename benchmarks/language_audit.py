@@ -64,7 +64,7 @@ def main() -> int:
     print_rows(("", "seconds"), [(name, f"{took:.2f}") for name, took in seconds.items()])
     print(f"\n{exposed}")
     print(f"ε {evidence.epsilon_lower(DELTA)}")
-    return 0 if told("ε = 1 at δ = 1e-5 refuted", refuted) else 1
+    return 1 if told("ε = 1 at δ = 1e-5 refuted", refuted) else 0
 
 
 def read() -> argparse.Namespace:

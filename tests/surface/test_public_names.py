@@ -46,7 +46,7 @@ NAMES = {
         Orientation Pool Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks
         canaries domains epsilon_sequence exposure fewest_models from_counts game_evidence intervals
         judge language many_runs metrics one_run plan probe probe_bits reconstruction search step
-        together training watch watch_updates
+        tables together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold

@@ -12,6 +12,7 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, canaries;
 - `ledger` holds the multiple-testing budget, `bounds` what is shown; `attack_metrics` describes;
+- `released_tables`: singling out, linkability and inference in synthetic data;
 - `language`: canary texts, token losses and exposure for one-run audits of language models;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
@@ -45,6 +46,7 @@ from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
 from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.released_tables.table_audit import tables
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
@@ -108,6 +110,7 @@ __all__ = [
     "reconstruction",
     "search",
     "step",
+    "tables",
     "together",
     "training",
     "watch",

@@ -257,6 +257,11 @@ def raw(table: Any, name: str) -> Any:
     return opened[name]
 
 
+def names(table: Any) -> list[str]:
+    """The names of a table's columns."""
+    return _names(_opened(table))
+
+
 def _missing(values: Any) -> Mask:
     """Which rows hold nothing; asked before missing numbers are turned into NaN."""
     if hasattr(values, "is_null") and hasattr(values, "null_count"):  # Polars, Arrow
