@@ -4,8 +4,8 @@ Original and control are 1,000 people each. Releases: a fifth of the records cop
 each column (copied); every record drawn again with noise (noised); records with two columns of
 another one (mixed). Per release and attack: the mean gain over seeds, original records for which
 the attack succeeds less those of the control. Of singling out these are the people whom 1,000
-descriptions single out; Anonymeter's own count is that of descriptions.
-``--seeds N`` (default 4).
+descriptions single out; Anonymeter's own count is that of descriptions. The distance of nearest
+records was chosen on these tables with the seeds 0 to 5; ``--seeds N`` (default 4) begin at 100.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def main() -> int:
     took, missed = np.zeros(2), False
     for name, release in (("copied", copied), ("noised", noised), ("mixed", mixed)):
         gains: dict[str, list[tuple[int, int]]] = {}
-        for seed in range(seeds):
+        for seed in range(100, 100 + seeds):
             rng = np.random.default_rng(seed)
             original, control = people(rng), people(rng)
             tables = original, release(original, rng), control

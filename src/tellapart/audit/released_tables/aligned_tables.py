@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -98,9 +98,10 @@ def _numbers(name: str, side: list[Any]) -> Array:
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, date):
-        plain = value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
-        return float(np.datetime64(plain, "us").astype(np.int64)) / 1e6
+        return float(np.datetime64(value, "us").astype(np.int64)) / 1e6
     return float(value)
 
 

@@ -238,7 +238,7 @@ def tables(
                 )
             )
     share = level / len(found)
-    made = tuple(TableAttack(name, *sides, level=share) for name, sides in found)
+    made = tuple(TableAttack(name, hits, other, share) for name, (hits, other) in found)
     return TableAudit(made, 1 - level)
 
 
