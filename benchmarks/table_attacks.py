@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import polars as pl
+from _peers import installed
 from _timing import print_rows, told, versions
 
 from tellapart import audit
@@ -118,6 +119,12 @@ def singled(table: pd.DataFrame, queries: list[pl.Expr]) -> int:
     return len(set(hits[:, np.nansum(hits, axis=0) == 1].argmax(axis=0).tolist()))
 
 
+def error(pairs: list[tuple[int, int]]) -> str:
+    """The standard error of the mean difference, over seeds."""
+    differences = np.subtract(*np.transpose(pairs))
+    return f"{differences.std(ddof=1) / np.sqrt(differences.size):.1f}" if len(pairs) > 1 else "-"
+
+
 def main() -> int:
     """Print gains and their ratio; 1 if ours are smaller in the sum over attacks."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -125,7 +132,12 @@ def main() -> int:
     seeds = parser.parse_args().seeds
     warnings.simplefilter("ignore")  # Anonymeter warns of each small sample
     logging.disable(logging.WARNING)
+    if not installed("anonymeter"):  # which asks for NumPy 1, and does with 2
+        print("Anonymeter is not installed: pip install --no-deps anonymeter; pip install numba")
+        return 0
     print(versions("anonymeter", "numpy", "pandas"))
+    rng = np.random.default_rng(0)
+    anonymeters(people(rng), people(rng), people(rng), 0)  # compiles, and is not timed
     took, missed = np.zeros(2), False
     for name, release in (("copied", copied), ("noised", noised), ("mixed", mixed)):
         gains: dict[str, list[tuple[int, int]]] = {}
@@ -143,10 +155,10 @@ def main() -> int:
         means = {attack: np.mean(pairs, axis=0) for attack, pairs in gains.items()}
         print(f"\n{name}")
         rows = [
-            (attack, f"{a:.1f}", f"{b:.1f}", f"{a / b:.2f}" if b > 0 else "-")
+            (attack, f"{a:.1f}", f"{b:.1f}", f"{a / b:.2f}" if b > 0 else "-", error(gains[attack]))
             for attack, (a, b) in means.items()
         ]
-        print_rows(("gain", "tellapart", "Anonymeter", "ratio"), rows)
+        print_rows(("gain", "tellapart", "Anonymeter", "ratio", "SE of diff."), rows)
         own, theirs = np.sum(list(means.values()), axis=0)
         missed |= told(
             f"{name}: at least Anonymeter's in sum; ratio {own / theirs:.2f}", own >= theirs

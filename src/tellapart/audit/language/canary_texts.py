@@ -107,7 +107,7 @@ def random_tokens(tokenizer: Any, count: int, length: int, seed: int) -> CanaryT
 def new_tokens(tokenizer: Any, count: int, length: int, seed: int) -> CanaryTexts:
     """Texts that each end in a token of their own, which no other text holds.
 
-    A new token's loss moves only if its canary was in (Panda et al. 2025): score it by
+    Nothing but its canary teaches the model a new token (Panda et al. 2025): score it by
     ``losses(...).tail(1)``. The tokenizer gets ``count`` new tokens, whoever is in; call
     ``model.resize_token_embeddings(len(tokenizer))`` before the training.
 

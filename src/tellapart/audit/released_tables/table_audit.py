@@ -32,6 +32,7 @@ from tellapart.audit.evidence.reconstruction_counts import (
 from tellapart.audit.released_tables import nearest_records, predicates
 from tellapart.audit.released_tables.aligned_tables import AlignedTables, Mask, aligned
 from tellapart.audit.scores import Scores
+from tellapart.errors import Unsupported
 
 _TARGETS, _UNIVARIATE, _MULTIVARIATE = 1, 2, 3
 
@@ -40,13 +41,15 @@ _TARGETS, _UNIVARIATE, _MULTIVARIATE = 1, 2, 3
 class TableAttack:
     """One attack on a released table: its successes, beside those on the control.
 
-    ``level`` is its share of the level; ``hits`` says of each target whether it succeeded.
+    ``level`` is its share of the level; ``hits`` says of each target whether it succeeded, and
+    ``everyone`` whether all records of both tables were targets.
     """
 
     name: str
     hits: Mask
     control_hits: Mask
     level: float
+    everyone: bool = True
 
     @property
     def successes(self) -> int:
@@ -95,8 +98,13 @@ class TableAttack:
         """Successes as scores for `audit.one_run`, where fair coins put records into the release.
 
         A verdict on a claim of differential privacy: each record went to the original table or to
-        the control by a fair coin of its own, and success is a guess that it was in.
+        the control by a fair coin of its own, and success is a guess that it was in. As many
+        drawn from each table would no longer be fair coins: all records must be targets.
         """
+        if not self.everyone:
+            raise Unsupported(
+                "an audit by coins needs all records as targets: set attacks to the number of rows"
+            )
         runs = [np.zeros(side.size, dtype=np.intp) for side in (self.hits, self.control_hits)]
         members, non_members = (side.astype(float) for side in (self.hits, self.control_hits))
         return Scores(members, non_members, member_runs=runs[0], non_member_runs=runs[1])
@@ -238,7 +246,11 @@ def tables(
                 )
             )
     share = level / len(found)
-    made = tuple(TableAttack(name, hits, other, share) for name, (hits, other) in found)
+    every = max(len(data.original), len(data.control)) <= many
+    made = tuple(
+        TableAttack(name, hits, other, share, every or name.startswith("singling out"))
+        for name, (hits, other) in found
+    )
     return TableAudit(made, 1 - level)
 
 

@@ -145,6 +145,13 @@ def test_successes_become_verdicts_on_claims(tables):
     assert not shown.refutes(ta.guarantee(epsilon=2))
 
 
+def test_coins_are_judged_by_all_records_alone(tables):
+    found = audit.tables(*tables, secrets="region", attacks=299)
+    assert found["singling out (3 columns)"].scores().members.count == 300
+    with pytest.raises(ta.Unsupported, match="set attacks to the number of rows"):
+        found["linkability"].scores()
+
+
 def test_an_attack_is_named_as_it_is_printed(tables):
     found = audit.tables(*tables, secrets="region", attacks=50)
     for attack in found.attacks:
