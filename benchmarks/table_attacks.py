@@ -126,7 +126,7 @@ def error(pairs: list[tuple[int, int]]) -> float:
 
 
 def main() -> int:
-    """Print gains and their ratio; 1 if ours are smaller in sum, or one by three standard errors."""
+    """Print gains and their ratio; 1 if ours are less in sum, or one by three standard errors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=8)
     seeds = parser.parse_args().seeds
