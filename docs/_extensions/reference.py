@@ -19,6 +19,7 @@ GUIDES = {
     "tellapart.audit": "audit",
     "tellapart.audit.trainings.attacks": "training",
     "tellapart.audit.trainings.canaries": "audit",
+    "tellapart.audit.language": "language-models",
     "tellapart.audit.searching.domains": "probe",
     "tellapart.audit.counts.intervals": "audit",
     "tellapart.testing": "probe",

@@ -17,6 +17,7 @@ NOT_LOADED = [
     "dp_accounting",
     "opacus",
     "torch",
+    "transformers",
 ]
 
 
@@ -46,6 +47,11 @@ def test_only_numpy_and_scipy_come_from_outside(loaded):
     roots = {module.partition(".")[0] for module in loaded - modules("numpy", "scipy.special")}
     foreign = {root for root in roots - known if not root.startswith("_")}
     assert foreign == set()
+
+
+def test_audits_load_no_language_model():
+    loaded = modules("tellapart.audit.language")
+    assert {"torch", "transformers", "tokenizers"} & loaded == set()
 
 
 def test_it_was_loaded_at_all(loaded):

@@ -48,14 +48,17 @@ NAMES = {
         Access Band Coins Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
         Matrix MembershipGame Orientation Outputs Pool Prior Program Ranks Replaced Scores Split
         Targets Verdict Wager attacks canaries domains epsilon_sequence exposure fewest_models
-        from_counts game_evidence intervals judge many_runs metrics one_run plan preview probe
-        probe_bits
-        reconstruction search step together training watch watch_updates
+        from_counts game_evidence intervals judge language many_runs metrics one_run plan preview
+        probe probe_bits reconstruction search step tables together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold
     """,
     "tellapart.audit.trainings.canaries": "dirac_gradients mislabelled",
+    "tellapart.audit.language": """
+        LanguageModel from_templates load losses new_tokens plant random_tokens read_manifest
+        secret_exposure secrets
+    """,
     "tellapart.audit.searching.domains": "Answers Examples Moves Numbers OneOf Tables Tallies",
     "tellapart.audit.counts.intervals": """
         box_epsilon buehler_epsilon clopper_pearson clopper_pearson_epsilon
@@ -180,8 +183,9 @@ def test_the_first_sentence_has_at_most_twenty_words():
     assert {name: said for name, said in begun.items() if said[-1:] not in (".", "?", "!")} == {}
 
 
-# One needs a file, one takes minutes, one does not end.
+# Two need files, one takes minutes, one does not end.
 NOT_SHOWN = {
+    "tellapart.audit.language.load",
     "tellapart.reproduce.run",
     "tellapart.web.serve",
     "tellapart.worlds.described.read",

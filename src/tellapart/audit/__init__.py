@@ -12,6 +12,8 @@ True
 - `counts`: Clopper-Pearson, Buehler and one-run bounds; `evidence`: one module a kind of test;
 - `probing`: black-box calls; `searching`: the worst inputs; `trainings`: games, LiRA, matrices;
 - `level_budget`: the multiple-testing budget; `bounds`: what is shown; `attack_metrics` describes;
+- `released_tables`: singling out, linkability and inference in synthetic data;
+- `language`: canary texts, token losses and exposure for one-run audits of language models;
 - `planning`: what each design could show, and how long it takes;
 - `checkpoints`: whether a run that goes on is the same run.
 """
@@ -19,6 +21,7 @@ True
 from typing import TYPE_CHECKING
 
 from tellapart import _moved
+from tellapart.audit import language
 from tellapart.audit.attack_metrics import metrics
 from tellapart.audit.counts import intervals
 from tellapart.audit.counts.attack_counts import Counts
@@ -44,6 +47,7 @@ from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
 from tellapart.audit.probing.floating_point import probe_bits
 from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.released_tables.table_audit import tables
 from tellapart.audit.scores import Orientation, Scores, preview
 from tellapart.audit.searching import domains
 from tellapart.audit.searching.worst_pair import search
@@ -104,6 +108,7 @@ __all__ = [
     "game_evidence",
     "intervals",
     "judge",
+    "language",
     "many_runs",
     "metrics",
     "one_run",
@@ -114,6 +119,7 @@ __all__ = [
     "reconstruction",
     "search",
     "step",
+    "tables",
     "together",
     "training",
     "watch",

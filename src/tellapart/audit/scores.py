@@ -411,7 +411,12 @@ class Scores:
 def preview(
     path: str | os.PathLike[str], *, score: str | None = None, member: str | None = None
 ) -> Preview:
-    """What `Scores.read` finds in a file: its columns, first rows, and what it would infer."""
+    """What `Scores.read` finds in a file: its columns, first rows, and what it would infer.
+
+    >>> found = preview("examples/scores.csv")
+    >>> found.columns, found.score, found.member
+    (('score', 'member'), 'score', 'member')
+    """
     _, files = sources.matching(path)
     return look_at(Source(files[0]), Names(score, member))
 

@@ -163,6 +163,11 @@ def raw(table: Any, name: str) -> Any:
     return opened[name]
 
 
+def names(table: Any) -> list[str]:
+    """The names of a table's columns."""
+    return _names(_opened(table))
+
+
 def _missing(values: Any) -> Mask:
     """Which rows hold nothing."""
     if hasattr(values, "is_null") and hasattr(values, "null_count"):  # Polars, Arrow
