@@ -34,6 +34,7 @@ COMMANDS = {
     "frameworks": "frameworks",
     "noise": "noise",
     "explore": "explore",
+    "serve": "serve",
     "reproduce": "reproduce",
 }
 _CLOSED = (

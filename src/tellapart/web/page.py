@@ -27,7 +27,7 @@ def document(path: str, values: Mapping[str, str], answer: Mapping[str, object] 
     It has no inline script and no inline style, and all its addresses are relative.
     """
     view = VIEWS[f"/{path}"]
-    files = static.prefix()
+    files = f"assets/{static.stamp()}"
     known = {} if answer is None else {key: answer[key] for key in _TOLD if key in answer}
     told = {"path": path, "values": dict(values), **known}
     title = _TITLE if not path else f"{view.title} · tellapart"
