@@ -16,7 +16,7 @@ class Html(str):
     __slots__ = ()
 
 
-def element(name: str, *inside: str | None, **attributes: object) -> Html:
+def element(name: str, /, *inside: str | None, **attributes: object) -> Html:
     """An element; a text inside is escaped, an attribute of None or False left out.
 
     >>> element("p", "a < b", class_="quiet", data_k=1, hidden=True)
