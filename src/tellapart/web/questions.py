@@ -32,7 +32,7 @@ _LONGEST_NAME = 500
 # that it has, and the part of the answer that it wants.
 _BESIDE = ("changed", "shape", "part")
 # What belongs to one view and one look at it.
-_OWN = ("picture",)
+_OWN = ("picture", "design")
 _SAYS_NAME = re.compile(r"^(?:the )?([\w.]+) must ")
 
 
@@ -90,8 +90,8 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
         "links": links,
         "held": held(made),
         "drawings": drawings,
-        "picture": _picked(state, found),
-        "answer": render.answer(asked.view, found, links, _picked(state, found)),
+        "picture": found.picked,
+        "answer": render.answer(asked.view, found, links),
         **_controls(asked, made),
     }
 
@@ -102,13 +102,6 @@ def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
     if asked.said.get("shape") == now:
         return {"shape": now}
     return {"shape": now, "controls": render.controls(made), "bar": render.bar(made)}
-
-
-def _picked(state: Any, found: Answer) -> int:
-    """The place of the picture that is shown large."""
-    kinds = [drawing.kind for drawing in found.drawings]
-    wanted = getattr(state, "picture", "")
-    return kinds.index(wanted) if wanted in kinds else 0
 
 
 def _drawn(drawing: Drawing) -> dict[str, Any]:
@@ -137,7 +130,7 @@ def _part(asked: _Asked, state: Any) -> dict[str, object]:
     make = asked.view.parts.get(asked.said["part"])
     if make is None:
         raise Malformed(f"part must be one of {', '.join(asked.view.parts)}")
-    return {"problem": "", "part": asked.said["part"], "html": render.part(make(state))}
+    return {"problem": "", "part": asked.said["part"], "html": render.part_html(make(state))}
 
 
 def _refused(asked: _Asked, problem: str) -> dict[str, object]:
@@ -200,10 +193,10 @@ def _report(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
 
 
 def _picture(asked: _Asked, state: Any) -> Drawing:
-    found = asked.answer(state)
-    if not found.drawings:
+    drawing = asked.answer(state).drawing
+    if drawing is None:
         raise InvalidArgument("there is nothing to draw of this")
-    return found.drawings[_picked(state, found)]
+    return drawing
 
 
 def _svg(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
@@ -281,7 +274,8 @@ def _read(path: str, given: Mapping[str, object]) -> _Asked:
     said = {key: _text(key, values.pop(key), 100_000) for key in _BESIDE if key in values}
     file = values.pop("file", None)
     own = {field.name for field in fields(view.state)}
-    others = {name: str(x) for name, x in values.items() if name in _known() - own - {*_OWN}}
+    others = {name: str(x) for name, x in values.items() if name in _known() - own}
+    others = {name: text for name, text in others.items() if name not in _OWN}
     # Controls that are no part of a state come from a script alone.
     unknown = [name for name in values if name not in _known() and not said]
     mine = {name: x for name, x in values.items() if name not in others}
@@ -311,9 +305,7 @@ def _text(name: str, given: Any, most: int = _LONGEST_NAME) -> str:
 def _value(given: Any) -> Any:
     texts = isinstance(given, list) and all(isinstance(text, str) for text in given)
     if not (given is None or texts or isinstance(given, str | bool | int | float | Dropped)):
-        raise Malformed(
-            f"values must hold text, numbers or yes and no, got {type(given).__name__}"
-        )
+        raise Malformed(f"values must hold text, numbers or yes and no, got {type(given).__name__}")
     if isinstance(given, float) and not math.isfinite(given):
         raise Malformed(f"values must be finite, got {given}")
     return given
