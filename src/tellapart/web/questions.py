@@ -64,9 +64,18 @@ class _Asked:
             return self.view.read(self.view.load(self.file))
         return self.view.read(self.values, self.changed)
 
+    @property
+    def beside(self) -> tuple[Dropped | None, ...]:
+        """The file, for views that take one."""
+        return (self.file,) if self.view.takes_file else ()
+
+    def controls(self, state: Any) -> Sequence[Control]:
+        """What can be set."""
+        return self.view.controls(state, *self.beside)
+
     def answer(self, state: Any) -> Answer:
         """What the view says."""
-        return self.view.answer(state, *((self.file,) if self.view.takes_file else ()))
+        return self.view.answer(state, *self.beside)
 
 
 def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
@@ -74,7 +83,7 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
     asked = _read(path, values)
     try:
         state = asked.state()
-        made = asked.view.controls(state)
+        made = asked.controls(state)
         if "part" in asked.said:
             return _part(asked, state)
         found = asked.answer(state)
@@ -136,9 +145,9 @@ def _part(asked: _Asked, state: Any) -> dict[str, object]:
 def _refused(asked: _Asked, problem: str) -> dict[str, object]:
     """What the page shows where there is no answer: why, at the control that it is about."""
     try:
-        made = asked.view.controls(asked.state())
+        made = asked.controls(asked.state())
     except TellapartError:
-        made = asked.view.controls(asked.view.state())
+        made = asked.controls(asked.view.state())
     return {
         "path": asked.view.path.lstrip("/"),
         "problem": f"{problem[:1].upper()}{problem[1:]}.",
@@ -188,7 +197,7 @@ def _report(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
 
     if asked.view.report is None:
         raise InvalidArgument("this view has no report; its pictures and numbers can be had")
-    made = asked.view.report(state, *((asked.file,) if asked.view.takes_file else ()))
+    made = asked.view.report(state, *asked.beside)
     return "text/html; charset=utf-8", "tellapart-report.html", page(made).encode()
 
 
