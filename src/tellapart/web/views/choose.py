@@ -326,14 +326,18 @@ def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
     return None
 
 
-def _limit_controls(state: ChooseState) -> ControlGroup:
-    ticks: list[Tick | Dial] = []
+def _limit_controls(state: ChooseState) -> list[ControlGroup]:
+    on: list[Tick | Dial] = []
+    off: list[Tick | Dial] = []
     for key, (_, accepted) in limited().items():
-        on = getattr(state, f"on_{key}")
-        ticks.append(Tick(f"on_{key}", accepted.label, on))
-        if on:
-            ticks.append(decided.limit_dial(key, key, getattr(state, key)))
-    return ControlGroup("Limits", tuple(ticks))
+        tick = Tick(f"on_{key}", accepted.label, getattr(state, f"on_{key}"))
+        if tick.value:
+            dial = decided.limit_dial(key, key, getattr(state, key))
+            on += [tick, replace(dial, lead=not on)]
+        else:
+            off.append(tick)
+    limits = [ControlGroup("Risks you accept", tuple(on))] if on else []
+    return [*limits, ControlGroup("Add a limit", tuple(off), folded=bool(on))]
 
 
 def _attacker_controls(state: ChooseState) -> ControlGroup:
@@ -357,7 +361,7 @@ def _controls_of(state: ChooseState) -> list[Control]:
         return decided.controls_of(given, _shown(state, given), state.certified)
     family = controls.family(state.mechanism, state.parameter)
     shown: list[Control] = [
-        _limit_controls(state),
+        *_limit_controls(state),
         *controls.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
@@ -550,7 +554,7 @@ def limit_cards(
         Card(
             limit.label,
             short(value, 3, up=not limit.least),
-            f"of {'at least' if limit.least else 'at most'} {short(limit.bound)}",
+            f"limit {short(limit.bound)}",
             "binding constraint" if limit is binding else "kept",
             share=shares(limit, value),
         )

@@ -184,7 +184,7 @@ def _cards(answer: Solved) -> tuple[Card, ...]:
         Card(
             f"{limit.attacker}: {limit.asked.label}",
             limit.reading.columns[1],
-            f"of {'at least' if limit.asked.least else 'at most'} {short(limit.asked.bound)}",
+            f"limit {short(limit.asked.bound)}",
             "binding constraint"
             if limit.binding
             else f"without the output {limit.reading.columns[0]}",
