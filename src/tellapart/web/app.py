@@ -196,7 +196,7 @@ class _Page:
 
     def _present(self, visit: str, values: Mapping[str, str]) -> dict[str, Any]:
         """The values of an address, which may name a file that is no more."""
-        kept = {}
+        kept: dict[str, Any] = {}
         for key, value in values.items():
             with suppress(visits.Gone):
                 kept |= self._visits.opened(visit, {key: value})

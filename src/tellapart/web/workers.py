@@ -222,7 +222,8 @@ class WorkerPool:
         self._command = [sys.executable, "-P", __file__, *arguments]
         self._environment = _environment()
         self._forks = forks
-        self._template = _Template(self._command, self._environment) if forks else None
+        self._template: _Template | None = None
+        self._processes: list[asyncio.subprocess.Process] = []
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._quick = _Lane(limits.quick, limits.waiting, limits.patience)
@@ -268,8 +269,13 @@ class WorkerPool:
         for worker in (*self._idle, *self._busy):
             worker.close()
         self._idle = []
+        await asyncio.gather(*self._settling)
         if self._template is not None:
             await asyncio.to_thread(self._template.close)
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
 
     # -- turns -------------------------------------------------------------------------------
 
@@ -295,7 +301,7 @@ class WorkerPool:
         try:
             if name in self._heavy:
                 raise _Slow
-            return await self._quickly(message, promote=not quick)
+            return await self._quickly(message, name, promote=not quick)
         except _Slow:
             self._remember(name)
         if quick:
@@ -312,7 +318,7 @@ class WorkerPool:
             self._heavy.pop(name, None)  # the machine was busy then
         return reply
 
-    async def _quickly(self, message: bytes, promote: bool) -> tuple[bool, Any]:
+    async def _quickly(self, message: bytes, name: bytes, promote: bool) -> tuple[bool, Any]:
         """An answer of the quick lane, or of one that changed lanes where the slow one has room."""
         limits, lane = self._limits, self._quick
         await lane.enter()
@@ -325,6 +331,7 @@ class WorkerPool:
                         return asked.result()
                     if not promote or not self._slow.free:
                         raise _Slow
+                    self._remember(name)
                     await self._slow.enter()
                     lane.leave()
                     lane = self._slow
@@ -396,7 +403,7 @@ class WorkerPool:
                 if not worker.reader.at_eof() and await worker.ready():
                     return worker
             except asyncio.CancelledError:
-                self._idle.append(worker)
+                self._return(worker, answered=True)  # it was not even asked
                 raise
             worker.close()
             if fresh:
@@ -404,11 +411,28 @@ class WorkerPool:
         raise Crashed
 
     async def _new(self) -> _Worker:
-        if self._template is None:
-            return await _started(self._command, self._environment)
-        if not self._template.alive:
+        if not self._forks:
+            return await self._loaded()
+        if self._template is None or not self._template.alive:
+            if self._template is not None:
+                self._template.close()
             self._template = _Template(self._command, self._environment)
         return await self._template.fork()
+
+    async def _loaded(self) -> _Worker:
+        """A process that loads everything itself."""
+        process = await asyncio.create_subprocess_exec(
+            *self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment
+        )
+        self._processes = [one for one in self._processes if one.returncode is None] + [process]
+        if process.stdout is None or process.stdin is None:
+            raise Crashed
+
+        def end(_: int) -> None:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+        return _Worker(process.stdout, process.stdin, end)
 
     def _put_behind(self, worker: _Worker) -> None:
         worker.answers = _ANSWERS  # it stays behind: another takes its place
@@ -425,21 +449,6 @@ def _environment() -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(path),
         "PYTHONWARNINGS": ",".join(sys.warnoptions),
     }
-
-
-async def _started(command: list[str], environment: dict[str, str]) -> _Worker:
-    """A process that loads everything itself."""
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
-    if process.stdout is None or process.stdin is None:
-        raise Crashed
-
-    def end(_: int) -> None:
-        with suppress(ProcessLookupError):
-            process.kill()
-
-    return _Worker(process.stdout, process.stdin, end)
 
 
 # -- the other end: a process that runs this file by its path, with what it must load --------------
@@ -478,7 +487,8 @@ def _template(control: socket.socket, serve: Callable[[BinaryIO, BinaryIO], None
 
 def _order(control: socket.socket) -> tuple[bytes, list[int]]:
     """The next order, and the connection that came along; none once the server is gone."""
-    order, sent, size = b"", [], 1 + _LENGTH.size
+    order, size = b"", 1 + _LENGTH.size
+    sent: list[int] = []
     while len(order) < size:
         part, files, _, _ = socket.recv_fds(control, size - len(order), 1)
         if not part:
