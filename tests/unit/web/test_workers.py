@@ -13,7 +13,8 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from tellapart.web.workers import FORKS, Busy, Crashed, TooLong, WorkerLimits, WorkerPool
+from tellapart.web.processes import FORKS, Crashed
+from tellapart.web.workers import Busy, TooLong, WorkerLimits, WorkerPool
 
 GIGABYTE = 2**30
 HURRIED = WorkerLimits(seconds=0.8, memory=GIGABYTE, quick=2, slow=1, slow_after=0.3, patience=60)
