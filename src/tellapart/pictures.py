@@ -23,11 +23,14 @@ _LEAST = 1e-6
 _FPR = "false-positive rate (FPR)"
 _FEW = 64  # corners that a picture can show
 _LOG_RATES = np.geomspace(_LEAST, 1, 97)
+# Below this δ, and beyond this ε, a claim says nothing that people act on.
+_LEAST_DELTA, _WIDEST = 1e-10, 100.0
 
 KINDS = (
     ("roc", "ROC"),
     ("roc-log", "ROC, log scale"),
     ("tradeoff", "Trade-off"),
+    ("profile", "Privacy profile"),
     ("precision", "Precision and recall"),
     ("region", "Region"),
 )
@@ -42,6 +45,8 @@ def draw(
     inks = dict(zip(curves, INKS * (len(curves) // len(INKS) + 1), strict=False))
     if kind == "precision":
         return _precision(curves, prior, inks)
+    if kind == "profile":
+        return _profile(curves, inks)
     rates, low = (_LOG_RATES, _LEAST) if kind == "roc-log" else (_RATES, 0.0)
     grids = {name: _cornered(rates, _corners(curve)[0]) for name, curve in curves.items()}
     if kind in ("roc", "roc-log"):
@@ -116,3 +121,20 @@ def _precision(
     guess = _trace("guessing", recalls, np.full_like(recalls, prior), Ink.CHANCE)
     words = f"The share of those flagged who are members, at a prior of {short(prior, 3)}."
     return Drawing("Precision and recall", words, x, y, (guess, *lines))
+
+
+def _profile(curves: Mapping[str, TradeoffCurve], inks: Mapping[str, Ink]) -> Drawing:
+    """Every (ε, δ) that a curve keeps: on the line and above it."""
+    deltas = np.geomspace(1.0, _LEAST_DELTA, 41)
+    read = {name: np.asarray(curve.epsilon(deltas)) for name, curve in curves.items()}
+    ends = [float(found[np.isfinite(found)].max()) for found in read.values()]
+    right = min(1.12 * max(ends), _WIDEST) or 1.0
+    lines = []
+    for name, curve in curves.items():
+        end = min(float(read[name][-1]), right)
+        own = read[name][read[name] <= end]
+        grid = np.union1d(np.linspace(0.0, end, 41), own)
+        lines.append(_trace(name, grid, np.asarray(curve.delta(grid)), inks[name]))
+    words = "Each curve keeps every (ε, δ) on its line and above it."
+    across, up = Axis("privacy parameter ε", 0, right), Axis("δ at this ε", _LEAST_DELTA, 1, True)
+    return Drawing("Privacy profile", words, across, up, tuple(lines))

@@ -73,6 +73,7 @@ class Drawing:
     y: Axis
     traces: tuple[Trace, ...]
     spots: tuple[Spot, ...] = ()
+    kind: str = ""  # by which one of several is picked
 
     def data(self) -> dict[str, Any]:
         """The picture as plain data."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as made
 from typing import Any, Generic, NewType, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,7 +18,7 @@ from tellapart._decimals import plain_exponent
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
 from tellapart.report.decision_model import DecisionDocument
-from tellapart.web.answer import Answer
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.controls import Control, unsaid
 
 State = TypeVar("State")
@@ -38,7 +39,8 @@ class View(Generic[State]):
     ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
     ``settle`` makes values agree that depend on each other, given which of them changed. A view
     that ``takes_file`` is given what was dropped, or None, beside its state; one that can ``load``
-    a file has values from it, and forgets it.
+    a file has values from it, and forgets it. ``parts`` of an answer are asked for by themselves,
+    since they take longer than the rest.
     """
 
     path: str
@@ -53,6 +55,13 @@ class View(Generic[State]):
     takes_file: bool = False
     load: Callable[[Dropped], Mapping[str, Any]] | None = None
     settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
+    parts: Mapping[str, Callable[[State], Table | Words]] = made(default_factory=dict)
+    listed: bool = True  # among the views of every page
+
+    @property
+    def state_shown(self) -> bool:
+        """Whether anything can be set."""
+        return bool(fields(self.state))  # type: ignore[arg-type]
 
     def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
         """The state that the page's controls, or a URL's query, describe."""
@@ -84,14 +93,21 @@ def from_query(query: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def to_query(state: Any) -> str:
-    """The query that brings this state back: what differs from the defaults."""
-    changed = {
+def to_query(state: Any, beside: Mapping[str, str] | None = None) -> str:
+    """The query that brings this state back: what differs from the defaults.
+
+    ``beside`` it stands what other views were asked, so that they find it again.
+    """
+    return urlencode({**changes(state), **(beside or {})})
+
+
+def changes(state: Any) -> dict[str, str]:
+    """What differs from the defaults, as texts."""
+    return {
         field.name: _text(getattr(state, field.name))
         for field in fields(state)
         if getattr(state, field.name) != _default(field)
     }
-    return urlencode(changed)
 
 
 def read_state(kind: type[State], values: Mapping[str, Any]) -> State:

@@ -1,0 +1,98 @@
+"""Start: what one came for, presets to begin with, and published releases side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from tellapart._numeric.text import short
+from tellapart.deployments import Deployment, find
+from tellapart.web import presets
+from tellapart.web.answer import Answer, Next, Release
+from tellapart.web.controls import Control
+from tellapart.web.view import View
+
+_FPR = 0.01
+# A dozen that people know, from much privacy to little.
+_SHOWN = (
+    "broadband_coverage",
+    "wikimedia_current_usage_data",
+    "wikimedia_historical_usage_data",
+    "covid19_search_trends_symptoms",
+    "movement_ranges_maps",
+    "vaccine_search_insights",
+    "spanish_language_next_word",
+    "apple_popular_emojis",
+    "assistive_ai",
+    "census_redistricting_data",
+    "birth_dataset",
+    "census_demographic_and_housing",
+)
+_QUESTIONS = (
+    Next("explore", "I have an ε, or a mechanism", "What can an attacker do with its output?"),
+    Next(
+        "choose",
+        "I must choose the noise",
+        "Say which risks you accept; get the least noise that keeps them.",
+    ),
+    Next(
+        "compare", "I must choose between mechanisms", "Which leaks less, and to which attacker?"
+    ),
+    Next("check", "Someone reports an attack", "Is it possible under the claim, or refuted by it?"),
+    Next("audit", "I have attack scores in a file", "Do they refute the claim, and how surely?"),
+    Next(
+        "correlated",
+        "My records are correlated",
+        "Families, days, places: what does the attacker know beforehand?",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class StartState:
+    """Nothing is set here."""
+
+
+def _controls_of(_state: StartState) -> list[Control]:
+    return []
+
+
+@cache
+def _releases() -> tuple[Release, ...]:
+    every = [find(key)[0] for key in _SHOWN]
+    return tuple(sorted(map(_release, every), key=lambda release: release.found))
+
+
+def _release(deployment: Deployment) -> Release:
+    found = 100 * float(deployment.curve().tpr(_FPR))
+    text = presets.as_text(deployment)
+    name = f"{deployment.curator}: {deployment.name}"
+    said = f"at most {short(found, 2, True)} of 100 members found"
+    return Release(name, f"{deployment.promise}, {deployment.per}", found, text, said)
+
+
+def _answer(_state: StartState) -> Answer:
+    return Answer(
+        headline="What could an attacker find out?",
+        aside=(
+            "Differential privacy limits how well anyone can tell who was in the data. Start from "
+            "your question; every page keeps your settings in its address."
+        ),
+        next=_QUESTIONS,
+        releases=_releases(),
+        presets=tuple(
+            Next("explore", words, "", (("mechanism", text),)) for text, words in presets.RECIPES
+        ),
+    )
+
+
+VIEW = View(
+    "/",
+    "Start",
+    "",
+    "",
+    StartState,
+    _controls_of,
+    _answer,
+    listed=False,
+)
