@@ -26,7 +26,7 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -201,9 +201,13 @@ class _Page:
         try:
             return _response(await self._ask(request, job, view, opened, *more))
         except Busy as busy:
-            return _problem(503, str(busy), own_command(view, values), {"Retry-After": "5"})
+            status, words, headers = 503, str(busy), {"Retry-After": "5"}
         except TooLong as long:
-            return _problem(504, str(long), own_command(view, values))
+            status, words, headers = 504, str(long), {}
+        link = view
+        with suppress(LimitReached, Crashed):
+            link = await self._pool.ask("address", view, opened, quick=True)
+        return _problem(status, words, own_command(link), headers)
 
     async def _ask(self, request: Request, job: str, *given: Any, quick: bool = False) -> Reply:
         """The reply of a process, for as long as someone waits for it."""
@@ -257,22 +261,13 @@ class _Page:
         return JSONResponse({"status": "ok", "version": __version__, **self._pool.state, **held})
 
 
-def own_command(view: str, values: Mapping[str, Any]) -> str:
+def own_command(link: str) -> str:
     """The command that asks the same on one's own machine, where nobody else waits.
 
-    >>> own_command("explore", {"mechanism": "laplace:epsilon=1", "prior": 0.5})
+    >>> own_command("explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5")
     "tellapart explore --patience 3600 'explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5'"
     """
-    said = {key: _text(value) for key, value in values.items() if value is not None}
-    files = [key for key, value in said.items() if value.startswith(visits.PREFIX)]
-    query = urlencode({key: value for key, value in said.items() if key not in files})
-    return f"tellapart explore --patience 3600 {shlex.quote(f'{view}?{query}')}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"tellapart explore --patience 3600 {shlex.quote(link)}"
 
 
 # -- requests --------------------------------------------------------------------------------------

