@@ -402,9 +402,11 @@ async def _told(request: Request, error: Exception) -> Response:
     """Why a request is not answered: to the script as JSON, else as a line."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = error.detail if isinstance(error, HTTPException) else _BUG
+    # What is left of a request that came too slowly, or is too large, is not waited for.
+    headers = {"Connection": "close"} if status in (408, 413) else {}
     if request.url.path.startswith("/api/"):
-        return _problem(status, words)
-    return Response(f"{words}\n", status, media_type="text/plain")
+        return _problem(status, words, headers=headers)
+    return Response(f"{words}\n", status, headers, "text/plain")
 
 
 async def _none_waits(_: Request, __: Exception) -> Response:
