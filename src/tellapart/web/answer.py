@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tellapart.drawing.icons import IconArray
@@ -30,14 +30,14 @@ class Card:
 class Table:
     """Rows under a head; the first cell of a row is its name.
 
-    ``links`` are the values that each cell sets when it is chosen, where it sets any.
+    ``sets`` are the values that each cell sets when it is chosen, row by row, where they set any.
     """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    beside: bool = False  # whether it stands next to the picture
+    sets: tuple[tuple[Mapping[str, float | str], ...], ...] = ()
 
 
 def risks_table(title: str, readings: Sequence[Reading]) -> Table:
@@ -107,7 +107,7 @@ class Answer:
     """Everything a view shows beside its controls.
 
     The headline is one sentence, in which ``number`` is what people act on; ``aside`` is its
-    baseline. Of the ``drawings`` the first is shown large unless another is picked. ``certificate``
+    baseline. Of the ``drawings`` one is shown large, the others beside it. ``certificate``
     says how sure the numbers are, ``scope`` for what they hold. ``mechanism`` is what other views
     go on with, where that is not what this one was asked about.
     """
@@ -130,10 +130,18 @@ class Answer:
     scope: str = ""
     next: tuple[Next, ...] = ()
     mechanism: str = ""
+    picture: str = ""  # the kind of the drawing that is shown large, the first unless said
+    later: tuple[str, str] | None = None  # a part that is asked for by itself, and its title
     releases: tuple[Release, ...] = ()
     presets: tuple[Next, ...] = ()
 
     @property
     def drawing(self) -> Drawing | None:
         """The picture that is shown large, where there is one."""
-        return self.drawings[0] if self.drawings else None
+        return self.drawings[self.picked] if self.drawings else None
+
+    @property
+    def picked(self) -> int:
+        """Its place among the drawings."""
+        kinds = [drawing.kind for drawing in self.drawings]
+        return kinds.index(self.picture) if self.picture in kinds else 0

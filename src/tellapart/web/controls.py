@@ -31,7 +31,6 @@ from tellapart.mechanisms.catalogue import (
 from tellapart.risk.catalogue import DELTA, Argument
 from tellapart.web import presets
 
-
 # DP-SGD as people know it: by its records, batch size and epochs.
 DP_SGD = "dpsgd:noise_multiplier=1.12,epochs=60,batch_size=256,data_size=60000"
 
@@ -41,8 +40,10 @@ def first_text(name: str) -> str:
     return DP_SGD if name == "dpsgd" else KINDS[name].first_text
 
 
-def typed(text: str) -> str:
+def typed(text: str, variable: str = "") -> str:
     """A mechanism or a promise as a person would write it in Python, by public names.
+
+    ``variable`` is the parameter that the text leaves open, and that stands there by its name.
 
     >>> typed("dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000")
     'ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=1000)'
@@ -50,25 +51,28 @@ def typed(text: str) -> str:
     'ta.Gaussian(sigma=2).sampled(0.1).repeated(9).then(ta.Promise(epsilon=0.5))'
     """
     parts = terms(text)
-    first, *later = (_written(term, len(parts) > 1) for term in parts)
+    first, *later = (_written(term, len(parts) > 1, variable) for term in parts)
     return first + "".join(f".then({step})" for step in later)
 
 
-def _written(term: Term, step: bool) -> str:
-    own = {key: value for key, value in term.values.items() if key not in REPETITION}
-    often = [key for key in ("sampled", "repeated") if key in term.values]
+def _written(term: Term, step: bool, variable: str) -> str:
+    given = {**({variable: variable} if variable else {}), **term.values}
+    own = {key: value for key, value in given.items() if key not in REPETITION}
+    often = [key for key in ("sampled", "repeated") if key in given]
     way = next(way for way in KINDS[term.name].ways if way.fits(own))
     made = way.make.__qualname__
     if made == "guarantee" and (step or often):  # as a step: the worst mechanism that has it
         made = "Promise"
-    given = ", ".join(f"{key}={_literal(key, value)}" for key, value in own.items())
-    return f"ta.{made}({given})" + "".join(f".{k}({_literal(k, term.values[k])})" for k in often)
+    said = ", ".join(f"{key}={_literal(key, value)}" for key, value in own.items())
+    return f"ta.{made}({said})" + "".join(f".{key}({_literal(key, given[key])})" for key in often)
 
 
 def _literal(key: str, value: float | str) -> str:
     if key in WORD_PARAMETERS:
         meant = WORD_PARAMETERS[key].words[str(value)][0]
         return "None" if meant is None else f"ta.{meant}"
+    if isinstance(value, str):
+        return value
     return f"{int(value)}" if float(value).is_integer() else plain_exponent(repr(value))
 
 
@@ -376,6 +380,7 @@ def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, A
     text, parameter = str(settled.get("mechanism", "")), str(settled.get("parameter", ""))
     if not text:
         return settled
+    text, parameter = left_open(text, parameter)
     if changed == "mechanism":
         parameter = ""
     elif changed == "parameter":
@@ -385,6 +390,26 @@ def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, A
     usual = parameter and named_family(text).parameter == parameter
     settled["parameter"] = "" if usual else parameter
     return settled
+
+
+def left_open(text: str, parameter: str) -> tuple[str, str]:
+    """A mechanism that says all, without what is to be chosen of it; and what that is."""
+    parts = terms(text)
+    if len(parts) != 1 or parts[0].name not in KINDS:
+        return text, parameter
+    (term,) = parts
+    own = [key for key in term.values if key not in REPETITION]
+    if not any(way.fits(own) for way in KINDS[term.name].ways):
+        return text, parameter
+    for key in (parameter, *KINDS[term.name].families()):
+        if key in term.values:
+            kept = {name: x for name, x in term.values.items() if name != key}
+            return str(Term(term.name, kept)), key
+    if term.name == "dpsgd":  # made by its ε: the noise is chosen anew
+        aim = ("epsilon", "delta")
+        kept = {name: x for name, x in term.values.items() if name not in aim}
+        return str(Term(term.name, kept)), "noise_multiplier"
+    return text, parameter
 
 
 def _leaving_open(text: str, parameter: str) -> str:

@@ -54,8 +54,7 @@ TERMS = {
         "membership likelier."
     ),
     "experimental design": (
-        "How the scores were made: one model for each score, many records in one model, or "
-        "pairs."
+        "How the scores were made: one model for each score, many records in one model, or pairs."
     ),
     "p-value": "The probability of evidence at least as strong as this if the claim were true.",
     "multiple-testing budget": (

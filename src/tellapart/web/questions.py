@@ -32,7 +32,7 @@ _LONGEST_NAME = 500
 # that it has, and the part of the answer that it wants.
 _BESIDE = ("changed", "shape", "part")
 # What belongs to one view and one look at it.
-_OWN = ("picture",)
+_OWN = ("picture", "design")
 _SAYS_NAME = re.compile(r"^(?:the )?([\w.]+) must ")
 
 
@@ -64,9 +64,18 @@ class _Asked:
             return self.view.read(self.view.load(self.file))
         return self.view.read(self.values, self.changed)
 
+    @property
+    def beside(self) -> tuple[Dropped | None, ...]:
+        """The file, for views that take one."""
+        return (self.file,) if self.view.takes_file else ()
+
+    def controls(self, state: Any) -> Sequence[Control]:
+        """What can be set."""
+        return self.view.controls(state, *self.beside)
+
     def answer(self, state: Any) -> Answer:
         """What the view says."""
-        return self.view.answer(state, *((self.file,) if self.view.takes_file else ()))
+        return self.view.answer(state, *self.beside)
 
 
 def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
@@ -74,7 +83,7 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
     asked = _read(path, values)
     try:
         state = asked.state()
-        made = asked.view.controls(state)
+        made = asked.controls(state)
         if "part" in asked.said:
             return _part(asked, state)
         found = asked.answer(state)
@@ -90,8 +99,8 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
         "links": links,
         "held": held(made),
         "drawings": drawings,
-        "picture": _picked(state, found),
-        "answer": render.answer(asked.view, found, links, _picked(state, found)),
+        "picture": found.picked,
+        "answer": render.answer(asked.view, found, links),
         **_controls(asked, made),
     }
 
@@ -102,13 +111,6 @@ def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
     if asked.said.get("shape") == now:
         return {"shape": now}
     return {"shape": now, "controls": render.controls(made), "bar": render.bar(made)}
-
-
-def _picked(state: Any, found: Answer) -> int:
-    """The place of the picture that is shown large."""
-    kinds = [drawing.kind for drawing in found.drawings]
-    wanted = getattr(state, "picture", "")
-    return kinds.index(wanted) if wanted in kinds else 0
 
 
 def _drawn(drawing: Drawing) -> dict[str, Any]:
@@ -137,15 +139,15 @@ def _part(asked: _Asked, state: Any) -> dict[str, object]:
     make = asked.view.parts.get(asked.said["part"])
     if make is None:
         raise Malformed(f"part must be one of {', '.join(asked.view.parts)}")
-    return {"problem": "", "part": asked.said["part"], "html": render.part(make(state))}
+    return {"problem": "", "part": asked.said["part"], "html": render.part_html(make(state))}
 
 
 def _refused(asked: _Asked, problem: str) -> dict[str, object]:
     """What the page shows where there is no answer: why, at the control that it is about."""
     try:
-        made = asked.view.controls(asked.state())
+        made = asked.controls(asked.state())
     except TellapartError:
-        made = asked.view.controls(asked.view.state())
+        made = asked.controls(asked.view.state())
     return {
         "path": asked.view.path.lstrip("/"),
         "problem": f"{problem[:1].upper()}{problem[1:]}.",
@@ -205,15 +207,15 @@ def _report(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
 
     if asked.view.report is None:
         raise InvalidArgument("this view has no report; its pictures and numbers can be had")
-    made = asked.view.report(state, *((asked.file,) if asked.view.takes_file else ()))
+    made = asked.view.report(state, *asked.beside)
     return "text/html; charset=utf-8", "tellapart-report.html", page(made).encode()
 
 
 def _picture(asked: _Asked, state: Any) -> Drawing:
-    found = asked.answer(state)
-    if not found.drawings:
+    drawing = asked.answer(state).drawing
+    if drawing is None:
         raise InvalidArgument("there is nothing to draw of this")
-    return found.drawings[_picked(state, found)]
+    return drawing
 
 
 def _svg(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
@@ -291,7 +293,8 @@ def _read(path: str, given: Mapping[str, object]) -> _Asked:
     said = {key: _text(key, values.pop(key), 100_000) for key in _BESIDE if key in values}
     file = values.pop("file", None)
     own = {field.name for field in fields(view.state)}
-    others = {name: str(x) for name, x in values.items() if name in _known() - own - {*_OWN}}
+    others = {name: str(x) for name, x in values.items() if name in _known() - own}
+    others = {name: text for name, text in others.items() if name not in _OWN}
     # Controls that are no part of a state come from a script alone.
     unknown = [name for name in values if name not in _known() and not said]
     mine = {name: x for name, x in values.items() if name not in others}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from math import log, log10
@@ -220,16 +221,14 @@ def _file(one: File) -> Html:
 # -- the answer ------------------------------------------------------------------------------------
 
 
-def answer(view: View[Any], given: Answer, links: Mapping[str, str], picked: int) -> Html:
+def answer(view: View[Any], given: Answer, links: Mapping[str, str]) -> Html:
     """The sentence, the cards, the pictures, what to take along, and all that explains them."""
     if given.releases:
         return _start(given, links)
-    beside = [part for part in given.parts if isinstance(part, Table) and part.beside]
-    rest = [part for part in given.parts if part not in beside]
     panels = [
         _people(given.people) if given.people else None,
-        _chart(given.drawings, picked) if given.drawings else None,
-        *(element("div", part_html(each), class_="panel") for each in beside),
+        _chart(given.drawings, given.picked) if given.drawings else None,
+        _later(*given.later) if given.later else None,
     ]
     shown = [panel for panel in panels if panel is not None]
     stage = element("div", *shown, class_=f"stage of-{len(shown)}") if shown else None
@@ -237,10 +236,10 @@ def answer(view: View[Any], given: Answer, links: Mapping[str, str], picked: int
         _say(view, given),
         _cards(given.cards),
         stage,
-        _thumbnails(given.drawings, picked),
+        _thumbnails(given.drawings, given.picked),
         _take(view, given),
         _next(given.next, links),
-        _told(given, rest),
+        _told(given),
         _codes(given),
     )
 
@@ -299,9 +298,7 @@ def term(words: str, name: str) -> Html:
 
 
 def _people(people: People) -> Html:
-    arrays = [
-        together(element("h3", array.title), Html(icons(array))) for array in people.arrays
-    ]
+    arrays = [together(element("h3", array.title), Html(icons(array))) for array in people.arrays]
     legend = [
         element("li", element("span", class_=f"dot {kind}", aria_hidden="true"), words)
         for kind, words in people.legend
@@ -483,10 +480,16 @@ def _found(release: Release) -> Html:
     )
 
 
-def _told(given: Answer, rest: Sequence[Table | Words]) -> Html | None:
+def _later(name: str, title: str) -> Html:
+    """Room for a part that takes longer than the rest."""
+    wait = element("p", "Working…", class_="quiet")
+    return element("div", element("h2", title), wait, class_="panel", data_part=name)
+
+
+def _told(given: Answer) -> Html | None:
     said = [element("p", breakable(sentence)) for sentence in given.sentences]
     words = element("section", *said, class_="sentences") if said else None
-    parts = [part(each) for each in rest]
+    parts = [part(each) for each in given.parts]
     return element("div", words, *parts, class_="told") if said or parts else None
 
 
@@ -502,8 +505,8 @@ def part_html(given: Table | Words) -> Html:
         return together(element("h2", given.title, id=identifier("g", given.title)), *sentences)
     head = element("tr", *(element("th", breakable(cell), scope="col") for cell in given.head))
     body = [
-        element("tr", element("th", breakable(row[0]), scope="row"), *map(_cell, row[1:]))
-        for row in given.rows
+        element("tr", element("th", breakable(row[0]), scope="row"), *_cells(given, k))
+        for k, row in enumerate(given.rows)
     ]
     whole = element("table", element("thead", head), element("tbody", *body))
     return together(
@@ -511,6 +514,17 @@ def part_html(given: Table | Words) -> Html:
         element("div", whole, class_="wide", tabindex=0, role="region", aria_label=given.title),
         element("p", given.note, class_="quiet") if given.note else None,
     )
+
+
+def _cells(given: Table, row: int) -> list[Html]:
+    """What follows a row's name; a cell that sets something is a button."""
+    texts = given.rows[row][1:]
+    if not given.sets:
+        return [_cell(text) for text in texts]
+    return [
+        element("td", element("button", text, type="button", data_sets=json.dumps(dict(sets))))
+        for text, sets in zip(texts, given.sets[row], strict=True)
+    ]
 
 
 def _cell(text: str) -> Html:

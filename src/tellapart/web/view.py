@@ -48,7 +48,7 @@ class View(Generic[State]):
     question: str
     lead: str  # what a newcomer needs to know to read the page
     state: type[State]
-    controls: Callable[[State], Sequence[Control]]
+    controls: Callable[..., Sequence[Control]]
     answer: Callable[..., Answer]
     report: Callable[..., Report | DecisionDocument] | None = None
     mechanisms: tuple[str, ...] = ()

@@ -22,13 +22,13 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.decision import Decision
 from tellapart.decision.solving import Answer as Solved
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
-from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily
-from tellapart.mechanisms.subject import curve_of
+from tellapart.errors import InvalidArgument, NotCertified
+from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, Term, terms
+from tellapart.mechanisms.subject import curve_of, sampling_assumption
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Table, Words, risks_table
+from tellapart.web.answer import Answer, Card, Code, Next, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -40,6 +40,7 @@ from tellapart.web.controls import (
 )
 from tellapart.web.view import Dropped, Packed, View, read_state
 from tellapart.web.views import decided
+from tellapart.web.views.explore import MEMBERS
 
 _NO_RECORD = Packed("")
 
@@ -91,7 +92,7 @@ else:  # with fields for each limit, of which the first is on, and for each argu
             *((f"on_{key}", bool, key == _LIMITS[0][0]) for key, _ in _LIMITS),
             *((key, float, accepted.start) for key, accepted in _LIMITS),
             *(
-                (key, float, argument.default)
+                (key, float, MEMBERS if argument is PRIOR else argument.default)
                 for key, argument in arguments().items()
                 if argument is not DELTA
             ),
@@ -187,7 +188,7 @@ import tellapart as ta
 from tellapart import choose, risk
 
 def make({family.parameter}):
-    return ta.parse({state.mechanism!r}, {family.parameter}={family.parameter})
+    return {controls.typed(state.mechanism, family.parameter)}
 
 limits = [
 {listed}]
@@ -217,7 +218,10 @@ def _limit(limit: Limit) -> str:
     return f"choose.{way}({limit.bound!r}, risk.{limit.measure.__name__}{arguments})"
 
 
-KINDS = (("cost", "Cost"), *(kind for kind in pictures.KINDS if kind[0] != "region"))
+KINDS = (
+    ("cost", "What more or less noise would mean"),
+    *(kind for kind in pictures.KINDS if kind[0] in ("roc", "roc-log", "tradeoff", "precision")),
+)
 # Risks are drawn as shares of their limits, up to so many times the limit.
 _HIGHEST = 2.0
 
@@ -260,12 +264,13 @@ def costs(
         + ("More noise lies to the right." if noisy else "")
     ).strip()
     return Drawing(
-        "Risk and error",
+        KINDS[0][1],
         words,
         Axis(label, placed[0][0], placed[-1][0], log=True),
         Axis("risk, as a share of its limit", 0, _HIGHEST),
         tuple(traces),
         tuple(spots),
+        kind="cost",
     )
 
 
@@ -347,10 +352,9 @@ def _attacker_controls(state: ChooseState) -> ControlGroup:
 
 
 def _controls_of(state: ChooseState) -> list[Control]:
-    picture = controls.picture_select(state.picture, KINDS)
     if state.record:
         given = decision_of(state)
-        return [*decided.controls_of(given, _shown(state, given), state.certified), picture]
+        return decided.controls_of(given, _shown(state, given), state.certified)
     family = controls.family(state.mechanism, state.parameter)
     shown: list[Control] = [
         _limit_controls(state),
@@ -361,10 +365,11 @@ def _controls_of(state: ChooseState) -> list[Control]:
         label = "Certify (takes seconds)"
         shown.append(Tick("certified", label, state.certified))
     texts = decided.text_controls(record.unsaid_texts())
-    return [*shown, decided.file_control(), texts, picture]
+    return [*shown, decided.file_control(), texts]
 
 
 def _answer(state: ChooseState) -> Answer:
+    _refuse_picture(state)
     if state.record:
         return _recorded(state)
     family = controls.family(state.mechanism, state.parameter)
@@ -391,32 +396,33 @@ def _answer(state: ChooseState) -> Answer:
         sentences.append("The command below certifies it, and may round it more conservatively.")
     mark = Mark.PLAIN if doubt else Mark.GOOD
     made = _chosen(state, family, limits, choice)
-    return replace(made, sentences=tuple(sentences), mark=mark, command=command, files=files)
+    return replace(
+        made,
+        sentences=(*made.sentences, *sentences),
+        mark=mark,
+        command=command,
+        files=files,
+        reports=True,
+        certificate="" if doubt else "certified, rounded conservatively",
+    )
 
 
 def _recorded(state: ChooseState) -> Answer:
     """The answer to a whole decision, with all its attackers."""
     given = decision_of(state)
     place = _shown(state, given)
-    _refuse_picture(state)
-    return decided.answer_of(
-        given, state.certified, lambda solved: _record_drawing(state, solved, place)
-    )
+    made = decided.answer_of(given, state.certified, lambda solved: _record_drawings(solved, place))
+    return replace(made, picture=state.picture)
 
 
-def _record_drawing(state: ChooseState, solved: Solved, place: int) -> Drawing:
+def _record_drawings(solved: Solved, place: int) -> tuple[Drawing, ...]:
     limits = [limit.asked for limit in solved.limits]
     names = [f"{limit.attacker}: {limit.asked.label}" for limit in solved.limits]
     unique = [name if names.count(name) == 1 else f"{k}. {name}" for k, name in enumerate(names, 1)]
-    if state.picture == "cost":
-        values = _values(solved.family, solved.value, state.picture)
-        around = answering.cost(solved.family, limits, values, unique)
-        drawn = costs(around, limits, solved.value, unique)
-        if drawn is not None:
-            return drawn
-    kind = "roc" if state.picture == "cost" else state.picture
+    around = answering.cost(solved.family, limits, _values(solved.family, solved.value), unique)
+    cost = costs(around, limits, solved.value, unique)
     prior = solved.decision.attackers[place - 1].about.get(PRIOR.key, PRIOR.default)
-    return curve_picture(kind, str(solved.setting), solved.curve, limits, prior)
+    return _drawings(str(solved.setting), limits, solved.curve, prior, cost)
 
 
 def _refuse_picture(state: ChooseState) -> None:
@@ -427,8 +433,6 @@ def _refuse_picture(state: ChooseState) -> None:
 
 def _report(state: ChooseState) -> DecisionDocument:
     """The document of a whole decision; files beside it are not ours to read."""
-    if not state.record:
-        raise InvalidArgument("a decision must say what is released; fill in the file first")
     given = decision_of(state)
     if given.evidence:
         raise InvalidArgument(
@@ -460,19 +464,31 @@ def _chosen(
     value = choice.short
     subject = family.make(value)
     setting = answering.configured(family, value)
-    around = answering.cost(family, limits, _values(family, value, state.picture))
+    around = answering.cost(family, limits, _values(family, value))
     factors = [factor for factor in answering.AROUND if value * factor in _parameters(around)]
     rows = [row for row in around.rows if row.parameter in [value * factor for factor in factors]]
     spent = replace(around, rows=tuple(rows))
     head, *cells = answering.cost_cells(spent)
     limit_head, *limit_rows = answering.limit_cells(choice, subject)
-    readings = risk.summary(curve_of(subject), **state.attacker)
+    curve = curve_of(subject)
+    readings = risk.summary(curve, **state.attacker)
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise added to one answer."
+    cost = costs(around, limits, value, [limit.name for limit in limits])
+    margin = next((row.margin for row in spent.rows if row.parameter == value), None)
+    headline, number = chosen_words(setting, family)
     return Answer(
-        headline=f"{setting} for {state.mechanism}{setting.by}",
-        drawing=_drawing(state, limits, around, value, curve_of(subject)),
+        headline=headline,
+        number=number,
+        aside=_binding(choice, limits),
+        cards=(
+            *limit_cards(limits, [limit.value(curve) for limit in limits], choice.binding),
+            *_cost_cards(state, family, value, readings, margin),
+        ),
+        sentences=(f"{setting} for {state.mechanism}{setting.by}.",),
+        drawings=_drawings(state.mechanism, limits, curve, state.about[PRIOR.key], cost),
+        picture=state.picture,
         parts=(
             Table("Your limits", (*limit_head[:3], "binding constraint"), tuple(limit_rows)),
             Table(
@@ -485,6 +501,152 @@ def _chosen(
             *_said(readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
+        codes=_frameworks(state, family, value),
+        later=("ways", _WAYS) if _schedule(state, family) else None,
+        mechanism=_filled(state.mechanism, family.parameter, value),
+        scope=sampling_assumption(subject) or f"{choice.scope[0].upper()}{choice.scope[1:]}.",
+        next=(Next("explore", "Explore this choice", "what any attack finds"),),
+    )
+
+
+# How people say what to configure; "{}" is the number.
+_SAID = {
+    "noise_multiplier": "Train with a noise multiplier of {} or more.",
+    "scale": "Add noise with a scale of {} or more.",
+    "sigma": "Add noise with a standard deviation σ of {} or more.",
+    "epsilon": "Spend ε = {} or less.",
+    "mu": "Spend μ = {} or less (Gaussian DP).",
+    "steps": "Train for {} steps or fewer.",
+    "sampling_rate": "Sample each record with probability {} or less.",
+}
+
+
+def chosen_words(setting: answering.Setting, family: NamedFamily) -> tuple[str, str]:
+    """The headline, and the number in it that people act on."""
+    key, value = next(iter(setting.values.items()))
+    number = short(value, 5, up=PARAMETERS[key].grows_private)
+    more = "or more" if PARAMETERS[key].grows_private else "or less"
+    label = PARAMETERS[key].label.partition(",")[0]
+    said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
+    if key != family.parameter:
+        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
+    return said, number
+
+
+def _binding(choice: Choice, limits: Sequence[Limit]) -> str:
+    if choice.binding is None:
+        return "No limit binds: the mechanism is not defined beyond this."
+    if len(limits) == 1:
+        return "Less privacy would exceed your limit."
+    return f"That is the least that keeps {len(limits)} limits; {choice.binding} binds."
+
+
+def limit_cards(
+    limits: Sequence[Limit], values: Sequence[float], binding: Limit | None, most: int = 3
+) -> tuple[Card, ...]:
+    """Each limit with how much of it is used, the binding one first."""
+    order = sorted(zip(limits, values, strict=True), key=lambda pair: pair[0] is not binding)
+    return tuple(
+        Card(
+            limit.label,
+            short(value, 3, up=not limit.least),
+            f"of {'at least' if limit.least else 'at most'} {short(limit.bound)}",
+            "binding constraint" if limit is binding else "kept",
+            share=shares(limit, value),
+        )
+        for limit, value in order[:most]
+    )
+
+
+def _cost_cards(
+    state: ChooseState,
+    family: NamedFamily,
+    value: float,
+    readings: Sequence[Reading],
+    margin: float | None,
+) -> list[Card]:
+    """What it comes to as ε, and what it costs, where that is known."""
+    delta = state.attacker[DELTA.key]
+    epsilon = next(x for x in readings if x.key == "epsilon").value
+    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", "as reported", "ε")]
+    batch = family.fixed.get("batch_size")
+    if family.parameter == "noise_multiplier" and batch:
+        said = "on the mean gradient, clipped at norm C"
+        cards.append(Card("Noise per step", short(value / batch, 3, up=True), "C", said))
+    elif margin is not None:
+        cards.append(
+            Card("Error of the answer", f"± {short(margin, 3, up=True)}", "", "95 % of answers")
+        )
+    return cards
+
+
+_WAYS = "Other ways to keep the same limits"
+
+
+def _schedule(state: ChooseState, family: NamedFamily) -> bool:
+    """Whether there are batches and epochs to choose between."""
+    return family.parameter == "noise_multiplier" and {"epochs", "batch_size"} <= set(family.fixed)
+
+
+def ways(state: ChooseState) -> Table:
+    """The noise multiplier for other batch sizes and epochs; a cell takes its schedule over."""
+    family = controls.family(state.mechanism, state.parameter)
+    limits = tuple(answering.accepted(state.bounds, state.attacker))
+    (term,) = terms(state.mechanism)
+    batch, epochs, size = (float(term.values[x]) for x in ("batch_size", "epochs", "data_size"))
+    batches = [b for b in (round(batch / 4), batch, batch * 4, batch * 16) if 1 <= b <= size]
+    several = [max(0.1, epochs / 3), epochs, 2 * epochs, 4 * epochs]
+    rows, sets = [], []
+    for one in batches:
+        cells, chosen = [], []
+        for passes in (float(short(x, 2)) if x != epochs else x for x in several):
+            numbers = {**term.values, "batch_size": one, "epochs": passes}
+            try:
+                found, _, _ = _solved(
+                    str(Term(term.name, numbers)), family.parameter, limits, False
+                )
+                cells.append(f"{short(found.short, 3, up=True)} ({short(found.short / one, 2)} C)")
+            except (Infeasible, InvalidArgument, NotCertified):
+                cells.append("none")
+            chosen.append({"mechanism": str(Term(term.name, numbers))})
+        rows.append((f"{one:,.0f}", *cells))
+        sets.append(tuple(chosen))
+    head = ("batch \\ epochs", *(short(float(short(x, 2)), 4) for x in several))
+    note = (
+        "Noise multiplier needed and, in brackets, the noise on the mean gradient. Larger batches "
+        "need a larger multiplier, and still leave each step less noisy. Choose a cell to take it "
+        "over."
+    )
+    return Table(_WAYS, head, tuple(rows), note, tuple(sets))
+
+
+def _filled(text: str, parameter: str, value: float) -> str:
+    """The mechanism with what was chosen, for views that ask for all of it."""
+    (term,) = terms(text)
+    return str(Term(term.name, {parameter: value, **term.values}))
+
+
+def _frameworks(state: ChooseState, family: NamedFamily, value: float) -> tuple[Code, ...]:
+    """The same choice in the words of a training library."""
+    if not _schedule(state, family) or family.fixed.get("scheme", "poisson") != "poisson":
+        return ()
+    known = {key: float(family.fixed[key]) for key in ("batch_size", "data_size", "epochs")}
+    return (
+        Code(
+            "Opacus",
+            f"""\
+# A loader with batch_size={known["batch_size"]:.0f} over {known["data_size"]:,.0f} records.
+model, optimizer, loader = PrivacyEngine().make_private(
+    module=model,
+    optimizer=optimizer,
+    data_loader=loader,
+    noise_multiplier={value!r},
+    max_grad_norm=C,
+    poisson_sampling=True,
+)
+# Train for {short(known["epochs"])} epochs, then stop.
+""",
+        ),
     )
 
 
@@ -497,36 +659,33 @@ def _parameters(around: Frontier) -> set[float]:
     return {row.parameter for row in around.rows}
 
 
-def _values(family: NamedFamily, value: float, picture: str) -> list[float]:
+def _values(family: NamedFamily, value: float) -> list[float]:
     """Where to look around the choice: as the command does, and more finely for the picture."""
     asked = {value * factor for factor in answering.AROUND}
-    if picture == "cost":
-        count = 4 if family.slow else 8
-        finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
-        asked |= (
-            {float(round(number)) for number in finer if number >= 1} if family.whole else finer
-        )
+    count = 4 if family.slow else 8
+    finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
+    asked |= {float(round(number)) for number in finer if number >= 1} if family.whole else finer
     return sorted(asked)
 
 
-def _drawing(
-    state: ChooseState,
+def _drawings(
+    name: str,
     limits: Sequence[Limit],
-    around: Frontier,
-    value: float,
     curve: TradeoffCurve,
-) -> Drawing:
-    if state.picture == "cost":
-        drawn = costs(around, limits, value, [limit.name for limit in limits])
-        if drawn is not None:
-            return drawn
-    kind = "roc" if state.picture == "cost" else state.picture
-    return curve_picture(kind, state.mechanism, curve, limits, state.about[PRIOR.key])
+    prior: float,
+    cost: Drawing | None,
+) -> tuple[Drawing, ...]:
+    """The cost first, where there is any, then the curve that the choice leaves to an attacker."""
+    curves = (
+        replace(curve_picture(kind, name, curve, limits, prior), kind=kind, title=title)
+        for kind, title in KINDS[1:]
+    )
+    return (*((cost,) if cost else ()), *curves)
 
 
 VIEW = View(
     "/choose",
-    "Choose",
+    "Choose noise",
     "Which ε, or how much noise, keeps risks within limits?",
     "Tick the risks that matter and set a limit for each. The answer is the least noise (or the "
     "largest ε) within all limits, rounded conservatively, and what it costs in accuracy. A "
@@ -538,4 +697,5 @@ VIEW = View(
     mechanisms=("mechanism",),
     load=_load,
     settle=_settled,
+    parts={"ways": ways},
 )

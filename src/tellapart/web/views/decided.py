@@ -15,12 +15,12 @@ from tellapart.decision.fields import NEIGHBOURS, TABLES
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.decision.solving import Answer as Solved
 from tellapart.decision.solving import LimitAnswer
-from tellapart.drawing.record import Drawing, Mark
+from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import PrivateSide
 from tellapart.risk.catalogue import arguments, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Table, TextFile, Words, risks_table
+from tellapart.web.answer import Answer, Card, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 
 FILE = "decision.toml"
@@ -154,12 +154,13 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
         said = f"No {given.mechanism.choose} is found for these limits"
         parts = (*_asked(decision.questions(given)), *_said_beside(given))
         return Answer(said, (f"{why}.",), Mark.BAD, parts=parts, **exported)
-    drawing: Drawing | None = None if drawn is None else drawn(answer)
     return Answer(
         headline=f"{answer.setting} for {given.mechanism}{answer.setting.by}",
+        number=str(answer.setting),
         sentences=tuple(_sentences(answer, broken, certified or not slow)),
         mark=Mark.BAD if broken else _mark(answer),
-        drawing=drawing,
+        cards=_cards(answer),
+        drawings=() if drawn is None else drawn(answer),
         parts=(
             *(_limits(answer, place) for place in range(len(given.attackers))),
             _sensitivity(answer),
@@ -174,6 +175,24 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
         reports=True,
         **exported,
     )
+
+
+def _cards(answer: Solved) -> tuple[Card, ...]:
+    """The limits that are used most, the binding one first, and ε."""
+    used = sorted(answer.limits, key=lambda limit: not limit.binding)
+    cards = [
+        Card(
+            f"{limit.attacker}: {limit.asked.label}",
+            limit.reading.columns[1],
+            f"of {'at least' if limit.asked.least else 'at most'} {short(limit.asked.bound)}",
+            "binding constraint"
+            if limit.binding
+            else f"without the output {limit.reading.columns[0]}",
+        )
+        for limit in used[:3]
+    ]
+    epsilon = fixed(answer.epsilon, up=True)
+    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", "at most", "ε"))
 
 
 _PYTHON = f"""\

@@ -102,7 +102,9 @@ def count(value: float) -> str:
 
 def one_decimal(value: float, up: bool) -> str:
     """A share or a count to one decimal, on its safe side; tiny ones by their digits."""
-    return f"{to_decimals(value, 1, up):,.1f}" if value >= 0.1 or value == 0 else short(value, 2, up)
+    return (
+        f"{to_decimals(value, 1, up):,.1f}" if value >= 0.1 or value == 0 else short(value, 2, up)
+    )
 
 
 def _answer(state: ExploreState) -> Answer:
@@ -113,7 +115,6 @@ def _answer(state: ExploreState) -> Answer:
     by_key = {reading.key: reading for reading in readings}
     crowd = Crowd.of(prior, state.fpr, by_key["tpr"].value)
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
-    at_most = "" if curve.bound is Bound.EXACT else " at most"
     return Answer(
         headline=(
             f"Of {crowd.people:,} people, {count(crowd.members)} are members. An attack that "
@@ -129,6 +130,7 @@ def _answer(state: ExploreState) -> Answer:
             *filter(None, (_other_end(subject, state.delta),)),
         ),
         drawings=_drawings(state, curve, prior),
+        picture=state.picture,
         parts=(
             Words("In words", tuple(sentences)),
             risks_table("In numbers", readings),
@@ -136,7 +138,7 @@ def _answer(state: ExploreState) -> Answer:
         python=_python(state),
         command=_command(state),
         reports=True,
-        certificate="exact" if curve.bound is Bound.EXACT else f"guarantee:{at_most}",
+        certificate="exact" if curve.bound is Bound.EXACT else "guarantee, never less",
         scope=sampling_assumption(subject) or f"These numbers are {scope(subject)}.",
         next=(
             Next("choose", "Too much? Choose the noise", "from the risks you accept"),

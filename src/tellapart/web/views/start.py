@@ -35,9 +35,7 @@ _QUESTIONS = (
         "I must choose the noise",
         "Say which risks you accept; get the least noise that keeps them.",
     ),
-    Next(
-        "compare", "I must choose between mechanisms", "Which leaks less, and to which attacker?"
-    ),
+    Next("compare", "I must choose between mechanisms", "Which leaks less, and to which attacker?"),
     Next("check", "Someone reports an attack", "Is it possible under the claim, or refuted by it?"),
     Next("audit", "I have attack scores in a file", "Do they refute the claim, and how surely?"),
     Next(

@@ -1,4 +1,4 @@
-"""Attacker knowledge: an attacker's prior knowledge, and what that does to the choice of ε."""
+"""Correlated records: what an attacker knows beforehand, and what that does to ε and noise."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tellapart.web.views import chain, coefficients
 
 _ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
 _SHOWN = {
-    "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "mechanism"),
+    "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "release"),
     "chain": ("epsilon", "stay_0", "stay_1", "length"),
 }
 
 
 @dataclass(frozen=True)
-class AuxiliaryState:
+class CorrelatedState:
     """What the view shows: one of two kinds of knowledge, and the numbers of both."""
 
     about: str = "coefficients"
@@ -33,14 +33,14 @@ class AuxiliaryState:
     measure: str = "posterior"
     bound: float = 0.9
     fpr: float = FPR.default
-    mechanism: str = "any"
+    release: str = "any"
     epsilon: float = 1.0
     stay_0: float = 0.9
     stay_1: float = 0.6
     length: int = 100
 
 
-def _controls_of(state: AuxiliaryState) -> list[Control]:
+def _controls_of(state: CorrelatedState) -> list[Control]:
     about = Select("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
     shown = _of_chain(state) if state.about == "chain" else _of_coefficients(state)
     used = _used(shown)
@@ -52,7 +52,7 @@ def _used(shown: list[ControlGroup]) -> set[str]:
     return {control.field for group in shown for control in group.controls}
 
 
-def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
+def _of_coefficients(state: CorrelatedState) -> list[ControlGroup]:
     says = ("nothing", "all")
     known = ControlGroup(
         "Prior knowledge",
@@ -84,7 +84,7 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     accepted: list[Dial | Select] = [
         Select("measure", "limited risk", state.measure, names),
         Dial("bound", "limit", state.bound, 0.5, 1, Scale.LINEAR, smaller),
-        Select("mechanism", "ε of", state.mechanism, who),
+        Select("release", "ε of", state.release, who),
     ]
     limited = coefficients.RISKS.get(state.measure)
     if limited is not None and FPR in limited[1].arguments:
@@ -92,7 +92,7 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     return [known, ControlGroup("Limit", tuple(accepted))]
 
 
-def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
+def _of_chain(state: CorrelatedState) -> list[ControlGroup]:
     stays = ("independent", "strongly correlated")
     zeros = Dial(
         "stay_0", "probability that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
@@ -109,13 +109,13 @@ def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
     ]
 
 
-def _answer(state: AuxiliaryState) -> Answer:
+def _answer(state: CorrelatedState) -> Answer:
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
         return chain.answer(chain.ChainQuestion(**given))
     _one_of("measure", state.measure, coefficients.RISKS)
-    _one_of("mechanism", state.mechanism, coefficients.FAMILIES)
+    _one_of("release", state.release, coefficients.FAMILIES)
     return coefficients.answer(coefficients.CoefficientsQuestion(**given))
 
 
@@ -126,12 +126,12 @@ def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
 
 
 VIEW = View(
-    "/auxiliary",
-    "Attacker knowledge",
-    "How does an attacker's prior knowledge change the choice of ε?",
+    "/correlated",
+    "Correlated records",
+    "What if records say something about each other?",
     "ε limits how far an output moves the odds of membership, not where they start. Against an "
     "attacker who knows more, the same risk takes a smaller ε.",
-    AuxiliaryState,
+    CorrelatedState,
     _controls_of,
     _answer,
 )
