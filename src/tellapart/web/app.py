@@ -22,11 +22,11 @@ import logging
 import math
 import re
 import shlex
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -41,7 +41,8 @@ from tellapart.errors import LimitReached
 from tellapart.web import limits, static, visits
 from tellapart.web.gate import Gate, allowed
 from tellapart.web.messages import Reply, Upload
-from tellapart.web.workers import Busy, Crashed, TooLong, WorkerLimits, WorkerPool
+from tellapart.web.processes import Crashed
+from tellapart.web.workers import Busy, TooLong, WorkerLimits, WorkerPool
 
 LOG = logging.getLogger("tellapart.web")
 _BUG = "the page could not answer this: a bug in tellapart, which its log tells of"
@@ -68,13 +69,31 @@ _HEADERS = {
 }
 
 
+class Pool(Protocol):
+    """Who answers: `WorkerPool`, or one that stands for it."""
+
+    @property
+    def state(self) -> Mapping[str, int]:
+        """How much there is to do."""
+
+    async def start(self) -> None:
+        """Get ready."""
+
+    async def ask(
+        self, function: str, *given: Any, visitor: str | None = None, quick: bool = False
+    ) -> Any:
+        """What a function of `jobs` says."""
+
+    async def close(self) -> None:
+        """Leave nothing behind."""
+
+
 def create(
     hosts: Collection[str] = (),
     workers: int = limits.WORKERS,
     patience: float = limits.PATIENCE,
     *,
     hushed: bool = True,
-    jobs: str = "tellapart.web.jobs",
 ) -> Starlette:
     """The page as an ASGI application, for any server that runs one.
 
@@ -89,17 +108,19 @@ def create(
         The seconds after which a question is given up, and the command for it handed out.
     hushed
         Whether a bug is logged by its place alone, without words that may quote a question.
-    jobs
-        The module whose functions are asked, in processes of its own.
     """
-    names = allowed(hosts)
     most = WorkerLimits(
         seconds=_checks.finite_above_zero(patience=patience),
         memory=limits.MOST_MEMORY,
         quick=_checks.whole(1, 64, workers=workers),
     )
-    page = _Page(lambda: WorkerPool(most, jobs, hushed=hushed))
-    return Starlette(
+    return application(WorkerPool(most, "tellapart.web.jobs", hushed=hushed), hosts)
+
+
+def application(pool: Pool, hosts: Collection[str] = ()) -> Starlette:
+    """The page, whose questions this pool answers."""
+    page = _Page(pool)
+    made = Starlette(
         routes=[
             Route("/health", page.health),
             Route("/assets/{path:path}", _asset),
@@ -112,7 +133,7 @@ def create(
             Route("/", page.paint),
             Route("/{view}", page.paint),
         ],
-        middleware=[Middleware(Gate, hosts=names, headers=_HEADERS, logged=_log)],
+        middleware=[Middleware(Gate, hosts=allowed(hosts), headers=_HEADERS, logged=_log)],
         exception_handlers={
             HTTPException: _told,
             Crashed: _told,
@@ -121,21 +142,21 @@ def create(
         },
         lifespan=page.open,
     )
+    made.router.redirect_slashes = False  # below a proxy's prefix it would lead astray
+    return made
 
 
 class _Page:
     """Endpoints that share processes and visits."""
 
-    def __init__(self, make_pool: Callable[[], WorkerPool]) -> None:
-        self._make_pool = make_pool
-        self._pool: WorkerPool | None = None
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
         self._visits = visits.Visits()
         self._refused = 0
 
     @asynccontextmanager
     async def open(self, _: Starlette) -> AsyncIterator[None]:
         """Processes are there for as long as the page is."""
-        self._pool = self._make_pool()
         try:
             await self._pool.start()
             yield
@@ -180,14 +201,16 @@ class _Page:
         try:
             return _response(await self._ask(request, job, view, opened, *more))
         except Busy as busy:
-            return _problem(503, str(busy), own_command(view, values), {"Retry-After": "5"})
+            status, words, headers = 503, str(busy), {"Retry-After": "5"}
         except TooLong as long:
-            return _problem(504, str(long), own_command(view, values))
+            status, words, headers = 504, str(long), {}
+        link = view
+        with suppress(LimitReached, Crashed):
+            link = await self._pool.ask("address", view, opened, quick=True)
+        return _problem(status, words, own_command(link), headers)
 
     async def _ask(self, request: Request, job: str, *given: Any, quick: bool = False) -> Reply:
         """The reply of a process, for as long as someone waits for it."""
-        if self._pool is None:
-            raise Crashed
         visit = visits.visit_of(request.headers.get("cookie", ""))
         squeeze = "gzip" in request.headers.get("accept-encoding", "")
         asked = self._pool.ask("squeezed", job, squeeze, *given, visitor=visit, quick=quick)
@@ -196,7 +219,7 @@ class _Page:
 
     def _present(self, visit: str, values: Mapping[str, str]) -> dict[str, Any]:
         """The values of an address, which may name a file that is no more."""
-        kept = {}
+        kept: dict[str, Any] = {}
         for key, value in values.items():
             with suppress(visits.Gone):
                 kept |= self._visits.opened(visit, {key: value})
@@ -234,27 +257,17 @@ class _Page:
 
     async def health(self, _: Request) -> Response:
         """Whether the page answers, and how much there is to do."""
-        state = {} if self._pool is None else self._pool.state
         held = {"files": self._visits.held, "csp_reports": self._refused}
-        return JSONResponse({"status": "ok", "version": __version__, **state, **held})
+        return JSONResponse({"status": "ok", "version": __version__, **self._pool.state, **held})
 
 
-def own_command(view: str, values: Mapping[str, Any]) -> str:
+def own_command(link: str) -> str:
     """The command that asks the same on one's own machine, where nobody else waits.
 
-    >>> own_command("explore", {"mechanism": "laplace:epsilon=1", "prior": 0.5})
+    >>> own_command("explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5")
     "tellapart explore --patience 3600 'explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5'"
     """
-    said = {key: _text(value) for key, value in values.items() if value is not None}
-    files = [key for key, value in said.items() if value.startswith(visits.PREFIX)]
-    query = urlencode({key: value for key, value in said.items() if key not in files})
-    return f"tellapart explore --patience 3600 {shlex.quote(f'{view}?{query}')}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"tellapart explore --patience 3600 {shlex.quote(link)}"
 
 
 # -- requests --------------------------------------------------------------------------------------
@@ -389,9 +402,11 @@ async def _told(request: Request, error: Exception) -> Response:
     """Why a request is not answered: to the script as JSON, else as a line."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = error.detail if isinstance(error, HTTPException) else _BUG
+    # What is left of a request that came too slowly, or is too large, is not waited for.
+    headers = {"Connection": "close"} if status in (408, 413) else {}
     if request.url.path.startswith("/api/"):
-        return _problem(status, words)
-    return Response(f"{words}\n", status, media_type="text/plain")
+        return _problem(status, words, headers=headers)
+    return Response(f"{words}\n", status, headers, "text/plain")
 
 
 async def _none_waits(_: Request, __: Exception) -> Response:

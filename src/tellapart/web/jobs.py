@@ -63,6 +63,11 @@ def download(path: str, values: Mapping[str, Any], kind: str) -> Reply:
     return Reply(200, media, body, name)
 
 
+def address(path: str, values: Mapping[str, Any]) -> str:
+    """The link to a question, after the page's own address."""
+    return questions.address(path, _opened(values))
+
+
 def _opened(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with files as views take them."""
     return {

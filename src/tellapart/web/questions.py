@@ -174,6 +174,16 @@ def _field_of(problem: str, asked: _Asked, fields_held: Mapping[str, Any]) -> st
     return fits[0] if name and fits else ""
 
 
+def address(path: str, values: Mapping[str, object]) -> str:
+    """The link to this question, after the page's own address; the view alone where it is none."""
+    asked = _read(path, values)
+    try:
+        query = to_query(asked.state(), asked.others)
+    except TellapartError:
+        return path
+    return f"{path}?{query}" if query else path
+
+
 # -- files to keep ---------------------------------------------------------------------------------
 
 

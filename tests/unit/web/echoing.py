@@ -25,3 +25,23 @@ def squeezed(job, _squeeze, path, values, *more):
     said = {"job": job, "path": path, "values": shown, "more": more, "pid": os.getpid()}
     kind = HTML if job == "paint" else JSON
     return Reply(200, kind, json.dumps(said).encode(), "file.txt" if job == "download" else "")
+
+
+def address(path, values):
+    return f"{path}?mechanism={values.get('mechanism', '')}"
+
+
+class Here:
+    """A pool that answers in this process."""
+
+    def __init__(self):
+        self.state = {"at_work": 0}
+
+    async def start(self):
+        pass
+
+    async def close(self):
+        pass
+
+    async def ask(self, function, *given, visitor=None, quick=False):
+        return globals()[function](*given)
