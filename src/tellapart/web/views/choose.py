@@ -40,7 +40,6 @@ from tellapart.web.controls import (
 )
 from tellapart.web.view import Dropped, Packed, View, read_state
 from tellapart.web.views import decided
-from tellapart.web.views.explore import MEMBERS
 
 _NO_RECORD = Packed("")
 
@@ -92,7 +91,7 @@ else:  # with fields for each limit, of which the first is on, and for each argu
             *((f"on_{key}", bool, key == _LIMITS[0][0]) for key, _ in _LIMITS),
             *((key, float, accepted.start) for key, accepted in _LIMITS),
             *(
-                (key, float, MEMBERS if argument is PRIOR else argument.default)
+                (key, float, argument.default)
                 for key, argument in arguments().items()
                 if argument is not DELTA
             ),
@@ -137,7 +136,8 @@ def _in_record(settled: dict[str, Any], changed: str | None) -> dict[str, Any]:
     before = record.unpacked(str(settled["record"]))
     if changed is None:
         named = [each.name for each in fields(ChooseState)]
-        twice = [key for key in settled if key in named and key not in _BESIDE]
+        passed = (*_BESIDE, "mechanism", "prior", "fpr", "at_delta")  # for other views
+        twice = [key for key in settled if key in named and key not in passed]
         if twice:
             rule = "name a record alone, which says all of this, or none"
             _checks.refuse("the address", rule, ", ".join(twice))
@@ -481,7 +481,7 @@ def _chosen(
     note = "Deviation and margin are those of the noise added to one answer."
     cost = costs(around, limits, value, [limit.name for limit in limits])
     margin = next((row.margin for row in spent.rows if row.parameter == value), None)
-    headline, number = chosen_words(setting, family)
+    headline, number = decided.chosen_words(setting, family)
     return Answer(
         headline=headline,
         number=number,
@@ -511,30 +511,6 @@ def _chosen(
         scope=sampling_assumption(subject) or f"{choice.scope[0].upper()}{choice.scope[1:]}.",
         next=(Next("explore", "Explore this choice", "what any attack finds"),),
     )
-
-
-# How people say what to configure; "{}" is the number.
-_SAID = {
-    "noise_multiplier": "Train with a noise multiplier of {} or more.",
-    "scale": "Add noise with a scale of {} or more.",
-    "sigma": "Add noise with a standard deviation σ of {} or more.",
-    "epsilon": "Spend ε = {} or less.",
-    "mu": "Spend μ = {} or less (Gaussian DP).",
-    "steps": "Train for {} steps or fewer.",
-    "sampling_rate": "Sample each record with probability {} or less.",
-}
-
-
-def chosen_words(setting: answering.Setting, family: NamedFamily) -> tuple[str, str]:
-    """The headline, and the number in it that people act on."""
-    key, value = next(iter(setting.values.items()))
-    number = short(value, 5, up=PARAMETERS[key].grows_private)
-    more = "or more" if PARAMETERS[key].grows_private else "or less"
-    label = PARAMETERS[key].label.partition(",")[0]
-    said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
-    if key != family.parameter:
-        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
-    return said, number
 
 
 def _binding(choice: Choice, limits: Sequence[Limit]) -> str:
