@@ -400,10 +400,13 @@ async def _asset(request: Request) -> Response:
 
 async def _told(request: Request, error: Exception) -> Response:
     """Why a request is not answered: to the script as JSON, else as a line."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    words = error.detail if isinstance(error, HTTPException) else _BUG
-    # What is left of a request that came too slowly, or is too large, is not waited for.
-    headers = {"Connection": "close"} if status in (408, 413) else {}
+    status, words = 500, _BUG
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, error.detail
+    elif isinstance(error, Busy):
+        status, words = 503, str(error)
+    # What is left of a request that was not read to its end is not waited for.
+    headers = {"Connection": "close"} if status in (408, 413, 415) else {}
     if request.url.path.startswith("/api/"):
         return _problem(status, words, headers=headers)
     return Response(f"{words}\n", status, headers, "text/plain")
