@@ -142,7 +142,7 @@ def _prepared():
     from tellapart import cli
     from tellapart.web import jobs
 
-    jobs.warm()
+    list(jobs.warm())
     _application()
     with redirect_stdout(io.StringIO()):
         cli.main(["risk", "--epsilon", "1"])
