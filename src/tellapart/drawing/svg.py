@@ -202,8 +202,9 @@ class _Plane:
                 f'<rect x="{px(low)}" y="{px(roof)}" width="{px(high - low)}" '
                 f'height="{px(floor - roof)}" fill-opacity=".15"/>'
             )
+        kind = self._class(f"spot {spot.mark}")
         return (
-            f'<g{self._class(f"spot {spot.mark}")} fill="{COLOURS[spot.ink]}">{box}<circle cx="{px(self.x(spot.x))}" '
+            f'<g{kind} fill="{COLOURS[spot.ink]}">{box}<circle cx="{px(self.x(spot.x))}" '
             f'cy="{px(self.y(spot.y))}" r="4"><title>{escape(spot.name)}</title></circle></g>'
         )
 

@@ -22,7 +22,7 @@ from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.web import render
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, held, shape
-from tellapart.web.view import Dropped, View, changes, to_query
+from tellapart.web.view import Dropped, View, as_text, changes, to_query
 from tellapart.web.views import VIEWS
 
 # No view has nearly as many controls.
@@ -33,6 +33,8 @@ _LONGEST_NAME = 500
 _BESIDE = ("changed", "shape", "part")
 # What belongs to one view and one look at it.
 _OWN = ("picture", "design")
+# The attacker, whom every view means, whatever it starts with.
+_SHARED = ("prior", "fpr", "at_delta")
 _SAYS_NAME = re.compile(r"^(?:the )?([\w.]+) must ")
 
 
@@ -128,7 +130,10 @@ def _digits(value: float) -> float | None:
 def _links(asked: _Asked, state: Any, found: Answer) -> dict[str, str]:
     """What other views go on with: all that was set, and the mechanism that is looked at."""
     texts = {key: x for key, x in changes(state).items() if key not in _OWN}
+    if not getattr(state, "record", ""):  # a record has attackers of its own
+        texts |= {key: as_text(getattr(state, key)) for key in _SHARED if hasattr(state, key)}
     mechanism = found.mechanism or getattr(state, "mechanism", "")
+    texts.pop("mechanism", None)
     if mechanism:
         texts["mechanism"] = mechanism
     return {**asked.others, **texts}
@@ -150,7 +155,7 @@ def _refused(asked: _Asked, problem: str) -> dict[str, object]:
         made = asked.controls(asked.view.state())
     return {
         "path": asked.view.path.lstrip("/"),
-        "problem": f"{problem[:1].upper()}{problem[1:]}.",
+        "problem": problem,
         "field": _field_of(problem, asked, held(made)),
         "query": None,
         "links": dict(asked.others),

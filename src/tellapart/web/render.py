@@ -398,7 +398,7 @@ def _take(view: View[Any], given: Answer) -> Html | None:
         made.append(element("a", "Command", href="#command", class_="button", data_opens="command"))
     if given.drawings:
         made += [link("json", "JSON"), link("csv", "CSV"), link("svg", "SVG")]
-        made.append(element("button", "PNG", type="button", data_png=f"api/{path}/svg"))
+        made.append(element("button", "PNG", type="button", data_png=True))
     elif given.cards:
         made.append(link("json", "JSON"))
     sure = element("span", f"✓ {given.certificate}", class_="pill") if given.certificate else None

@@ -104,7 +104,7 @@ def to_query(state: Any, beside: Mapping[str, str] | None = None) -> str:
 def changes(state: Any) -> dict[str, str]:
     """What differs from the defaults, as texts."""
     return {
-        field.name: _text(getattr(state, field.name))
+        field.name: as_text(getattr(state, field.name))
         for field in fields(state)
         if getattr(state, field.name) != _default(field)
     }
@@ -124,7 +124,8 @@ def _default(field: Any) -> Any:
     return field.default_factory() if field.default is MISSING else field.default
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A value as a URL has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

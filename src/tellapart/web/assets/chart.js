@@ -257,7 +257,10 @@ export class Chart {
       return [Math.max(whole.low, back(ends[0])), Math.min(whole.high, back(ends[1]))];
     };
     const next = { x: about("x"), y: about("y") };
-    const all = ["x", "y"].every((name) => next[name][0] <= this.drawing[name].low && next[name][1] >= this.drawing[name].high);
+    const all = ["x", "y"].every((name) => {
+      const { low, high } = this.drawing[name], near = 1e-6 * (high - low);
+      return next[name][0] <= low + near && next[name][1] >= high - near;
+    });
     this.window = all ? null : next;
     this.draw();
   }

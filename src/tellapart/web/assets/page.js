@@ -11,6 +11,7 @@ const page = {
   path: told.path, held: told.held || {}, query: told.query ?? new URLSearchParams(told.values).toString(), links: told.links || told.values,
   shape: told.shape || "", drawings: told.drawings || [], picture: told.picture || 0,
   number: 0, busy: null, waiting: null, asking: null, keeping: null,
+  later: {}, // what was set after the question that is on its way
 };
 root.classList.add("script");
 
@@ -80,6 +81,7 @@ async function ask(changed, named, once) {
     return;
   }
   page.waiting = null;
+  page.later = {};
   page.asking?.abort();
   page.asking = new AbortController();
   const number = (page.number += 1);
@@ -97,7 +99,7 @@ async function ask(changed, named, once) {
 }
 
 function change(field, value, named) {
-  page.held[field] = value;
+  page.held[field] = page.later[field] = value;
   ask(field, named);
 }
 
@@ -142,7 +144,7 @@ function show(answer, number, changed) {
 
 // Controls: those of another state are built anew, and the focus stays where it was.
 function place(answer) {
-  page.held = answer.held;
+  page.held = { ...answer.held, ...page.later };
   page.shape = answer.shape;
   if (answer.controls !== undefined) {
     const focus = document.activeElement?.id, open = [...document.querySelectorAll("#controls details")].map((one) => one.open);
@@ -150,8 +152,9 @@ function place(answer) {
     find("bar-dial").innerHTML = answer.bar;
     [...document.querySelectorAll("#controls details")].forEach((one, k) => { one.open = one.open || Boolean(open[k]); });
     if (focus && document.activeElement?.id !== focus) find(focus)?.focus();
+    follow(page.later);
     sayFile();
-  } else follow(answer.held);
+  } else follow(page.held);
 }
 
 // A part of the answer that takes longer than the rest is asked for by itself.
@@ -169,6 +172,7 @@ async function later() {
 const chart = new Chart((moved) => {
   const last = Object.keys(moved).at(-1);
   Object.assign(page.held, moved);
+  Object.assign(page.later, moved);
   follow(moved);
   ask(last);
 });
@@ -257,10 +261,30 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A file to keep; what cannot be had is said beside its button.
+async function download(button, address) {
+  const room = find("no-file") || node("p", "", { id: "no-file", role: "alert", class: "trouble" });
+  room.textContent = "";
+  button.closest(".take").append(room);
+  try {
+    const response = await fetch(address);
+    const name = decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition"))?.[1] || "tellapart");
+    if (response.ok && name !== "problem.txt") return { name, blob: await response.blob() };
+    const words = await response.text();
+    let problem = words;
+    try { problem = JSON.parse(words).problem; } catch { /* a line of text */ }
+    room.textContent = `This cannot be had: ${problem || `the server could not answer (${response.status}).`}`;
+  } catch {
+    room.textContent = "This cannot be had: the server does not answer.";
+  }
+  return null;
+}
+
 // The picture as the server writes it, on white, at twice its size.
-async function png(address) {
-  const response = await fetch(`${address}?${page.query}${held() ? "&file=" + encodeURIComponent(held().id) : ""}`);
-  const picture = new Image(), blob = await response.blob();
+async function png(button) {
+  const found = await download(button, document.querySelector("a[data-kind=svg]").href);
+  if (!found) return;
+  const picture = new Image(), { blob } = found;
   picture.src = URL.createObjectURL(blob);
   await picture.decode();
   const canvas = node("canvas");
@@ -294,7 +318,11 @@ document.addEventListener("click", (event) => {
   } else if (tool?.dataset.chart === "in") chart.zoom(0.5);
   else if (tool?.dataset.chart === "out") chart.zoom(2);
   else if (tool?.dataset.chart === "wide") { find("chart").classList.toggle("wide"); chart.draw(); }
-  else if (at("[data-png]")) png(at("[data-png]").dataset.png);
+  else if (at("[data-png]")) png(at("[data-png]"));
+  else if (at("a[data-kind]") && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    download(at("a[data-kind]"), at("a[data-kind]").href).then((found) => found && save(found.blob, found.name));
+  }
   else if (at("[data-opens]")) find(at("[data-opens]").dataset.opens).open = true;
   else if (at("[data-copies]")) copy(at("[data-copies]"), find(at("[data-copies]").dataset.copies + "-text").textContent);
   else if (at("[data-saves]")) save(new Blob([find(at("[data-saves]").dataset.saves + "-text").textContent], { type: "application/toml" }), at("[data-saves]").dataset.name);

@@ -231,11 +231,6 @@ def _described(state: AuditState, held: Dropped) -> Answer:
             Card("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
             Card("Confidence", percent(state.confidence), "", "set it before you look"),
         ),
-        drawings=tuple(
-            evidence.claimed(kind, curve_of(parse(state.mechanism)), state.mechanism)
-            for kind, _ in evidence.KINDS
-        ),
-        picture=state.picture,
         parts=(
             *_previewed(held),
             _designs(),

@@ -40,7 +40,6 @@ from tellapart.web.controls import (
 )
 from tellapart.web.view import Dropped, Packed, View, read_state
 from tellapart.web.views import decided
-from tellapart.web.views.explore import MEMBERS
 
 _NO_RECORD = Packed("")
 
@@ -92,7 +91,7 @@ else:  # with fields for each limit, of which the first is on, and for each argu
             *((f"on_{key}", bool, key == _LIMITS[0][0]) for key, _ in _LIMITS),
             *((key, float, accepted.start) for key, accepted in _LIMITS),
             *(
-                (key, float, MEMBERS if argument is PRIOR else argument.default)
+                (key, float, argument.default)
                 for key, argument in arguments().items()
                 if argument is not DELTA
             ),
@@ -137,7 +136,8 @@ def _in_record(settled: dict[str, Any], changed: str | None) -> dict[str, Any]:
     before = record.unpacked(str(settled["record"]))
     if changed is None:
         named = [each.name for each in fields(ChooseState)]
-        twice = [key for key in settled if key in named and key not in _BESIDE]
+        passed = (*_BESIDE, "mechanism", "prior", "fpr", "at_delta")  # for other views
+        twice = [key for key in settled if key in named and key not in passed]
         if twice:
             rule = "name a record alone, which says all of this, or none"
             _checks.refuse("the address", rule, ", ".join(twice))
@@ -326,14 +326,18 @@ def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
     return None
 
 
-def _limit_controls(state: ChooseState) -> ControlGroup:
-    ticks: list[Tick | Dial] = []
+def _limit_controls(state: ChooseState) -> list[ControlGroup]:
+    on: list[Tick | Dial] = []
+    off: list[Tick | Dial] = []
     for key, (_, accepted) in limited().items():
-        on = getattr(state, f"on_{key}")
-        ticks.append(Tick(f"on_{key}", accepted.label, on))
-        if on:
-            ticks.append(decided.limit_dial(key, key, getattr(state, key)))
-    return ControlGroup("Limits", tuple(ticks))
+        tick = Tick(f"on_{key}", accepted.label, getattr(state, f"on_{key}"))
+        if tick.value:
+            dial = decided.limit_dial(key, key, getattr(state, key))
+            on += [tick, replace(dial, lead=not on)]
+        else:
+            off.append(tick)
+    limits = [ControlGroup("Risks you accept", tuple(on))] if on else []
+    return [*limits, ControlGroup("Add a limit", tuple(off), folded=bool(on))]
 
 
 def _attacker_controls(state: ChooseState) -> ControlGroup:
@@ -357,7 +361,7 @@ def _controls_of(state: ChooseState) -> list[Control]:
         return decided.controls_of(given, _shown(state, given), state.certified)
     family = controls.family(state.mechanism, state.parameter)
     shown: list[Control] = [
-        _limit_controls(state),
+        *_limit_controls(state),
         *controls.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
@@ -477,7 +481,7 @@ def _chosen(
     note = "Deviation and margin are those of the noise added to one answer."
     cost = costs(around, limits, value, [limit.name for limit in limits])
     margin = next((row.margin for row in spent.rows if row.parameter == value), None)
-    headline, number = chosen_words(setting, family)
+    headline, number = decided.chosen_words(setting, family)
     return Answer(
         headline=headline,
         number=number,
@@ -509,30 +513,6 @@ def _chosen(
     )
 
 
-# How people say what to configure; "{}" is the number.
-_SAID = {
-    "noise_multiplier": "Train with a noise multiplier of {} or more.",
-    "scale": "Add noise with a scale of {} or more.",
-    "sigma": "Add noise with a standard deviation σ of {} or more.",
-    "epsilon": "Spend ε = {} or less.",
-    "mu": "Spend μ = {} or less (Gaussian DP).",
-    "steps": "Train for {} steps or fewer.",
-    "sampling_rate": "Sample each record with probability {} or less.",
-}
-
-
-def chosen_words(setting: answering.Setting, family: NamedFamily) -> tuple[str, str]:
-    """The headline, and the number in it that people act on."""
-    key, value = next(iter(setting.values.items()))
-    number = short(value, 5, up=PARAMETERS[key].grows_private)
-    more = "or more" if PARAMETERS[key].grows_private else "or less"
-    label = PARAMETERS[key].label.partition(",")[0]
-    said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
-    if key != family.parameter:
-        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
-    return said, number
-
-
 def _binding(choice: Choice, limits: Sequence[Limit]) -> str:
     if choice.binding is None:
         return "No limit binds: the mechanism is not defined beyond this."
@@ -550,7 +530,7 @@ def limit_cards(
         Card(
             limit.label,
             short(value, 3, up=not limit.least),
-            f"of {'at least' if limit.least else 'at most'} {short(limit.bound)}",
+            f"limit {short(limit.bound)}",
             "binding constraint" if limit is binding else "kept",
             share=shares(limit, value),
         )

@@ -25,6 +25,7 @@ RISKS: dict[str, tuple[str, Measure]] = {
     "ppv": ("the PPV", MEASURES["ppv"]),
     "f_score": ("the largest F-score", MEASURES["f_score"]),
 }
+_AXES = {"posterior": "largest posterior", "ppv": "PPV", "f_score": "largest F-score"}
 # Whose ε it is: mechanisms by their names in the catalogue.
 FAMILIES = {"any": "any mechanism with this ε", "laplace": "Laplace noise"}
 _EPSILONS = np.geomspace(0.1, 10, 41)
@@ -126,7 +127,7 @@ def _cards(
         Card("Largest ε for this attacker", _said(whole), "", "rounded conservatively", "ε"),
         Card("Largest ε without knowledge", _said(without), "", "for a prior of 0.5"),
         Card("Prior of this attacker", short(whole.prior, 3), "", "0.5 without knowledge", "prior"),
-        Card("Risk reached", risk, f"of at most {short(asked.bound)}", asked.name),
+        Card("Risk reached", risk, f"limit {short(asked.bound)}", asked.name),
     )
 
 
@@ -229,7 +230,7 @@ def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawin
     )
     words = "Where a line meets the limit is the largest ε for that attacker."
     low = float(min(0.5, asked.bound))
-    y = Axis(asked.name, low, 1)
+    y = Axis(_AXES[asked.measure], low, 1)
     return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
 
 

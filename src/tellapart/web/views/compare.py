@@ -245,7 +245,7 @@ def _answer(state: CompareState) -> Answer:
         title = "By how much"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
     return Answer(
-        headline=_in_people_s_words(_headline(comparison), comparison.names),
+        headline=f"{_in_people_s_words(_headline(comparison), comparison.names)}.",
         sentences=_sentences(comparison, deployed),
         aside=_aside(comparison, state),
         cards=_cards(comparison, state),

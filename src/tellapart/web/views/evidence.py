@@ -61,7 +61,7 @@ def cards(summary: AuditSummary) -> tuple[Card, ...]:
     made = [Card("Claim", said, "", beside, mark=mark)]
     made += [
         Card(
-            f"ε, {what}",
+            what,
             str(bound).partition(" (")[0],
             "",
             "any true guarantee has at least this",

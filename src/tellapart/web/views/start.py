@@ -13,21 +13,21 @@ from tellapart.web.controls import Control
 from tellapart.web.view import View
 
 _FPR = 0.01
-# A dozen that people know, from much privacy to little.
-_SHOWN = (
-    "broadband_coverage",
-    "wikimedia_current_usage_data",
-    "wikimedia_historical_usage_data",
-    "covid19_search_trends_symptoms",
-    "movement_ranges_maps",
-    "vaccine_search_insights",
-    "spanish_language_next_word",
-    "apple_popular_emojis",
-    "assistive_ai",
-    "census_redistricting_data",
-    "birth_dataset",
-    "census_demographic_and_housing",
-)
+# A dozen that people know, by their keys in the registry, as briefly as they are called.
+_SHOWN = {
+    "broadband_coverage": "Microsoft, broadband",
+    "wikimedia_current_usage_data": "Wikimedia, page views",
+    "wikimedia_historical_usage_data": "Wikimedia, older views",
+    "covid19_search_trends_symptoms": "Google, symptoms",
+    "movement_ranges_maps": "Meta, movement",
+    "vaccine_search_insights": "Google, vaccines",
+    "spanish_language_next_word": "Google, keyboard",
+    "apple_popular_emojis": "Apple, emojis",
+    "assistive_ai": "Microsoft, assistive AI",
+    "census_redistricting_data": "US Census, redistricting",
+    "birth_dataset": "Israel, live births",
+    "census_demographic_and_housing": "US Census, demography",
+}
 _QUESTIONS = (
     Next("explore", "I have an ε, or a mechanism", "What can an attacker do with its output?"),
     Next(
@@ -57,16 +57,16 @@ def _controls_of(_state: StartState) -> list[Control]:
 
 @cache
 def _releases() -> tuple[Release, ...]:
-    every = [find(key)[0] for key in _SHOWN]
-    return tuple(sorted(map(_release, every), key=lambda release: release.found))
+    every = [_release(name, find(key)[0]) for key, name in _SHOWN.items()]
+    return tuple(sorted(every, key=lambda release: release.found))
 
 
-def _release(deployment: Deployment) -> Release:
+def _release(name: str, deployment: Deployment) -> Release:
     found = 100 * float(deployment.curve().tpr(_FPR))
     text = presets.as_text(deployment)
-    name = f"{deployment.curator}: {deployment.name}"
     said = f"at most {short(found, 2, True)} of 100 members found"
-    return Release(name, f"{deployment.promise}, {deployment.per}", found, text, said)
+    unit = deployment.per.partition(";")[0]
+    return Release(name, f"{deployment.promise}, {unit}", found, text, said)
 
 
 def _answer(_state: StartState) -> Answer:

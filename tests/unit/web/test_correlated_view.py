@@ -15,7 +15,7 @@ from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup
-from tellapart.web.views.auxiliary import VIEW, AuxiliaryState
+from tellapart.web.views.correlated import VIEW, CorrelatedState
 
 
 def shown(**values: object) -> Answer:
@@ -45,7 +45,7 @@ def test_the_largest_epsilon_is_the_room_between_prior_and_limit() -> None:
 
 
 def test_laplace_noise_under_an_f_score_is_as_in_the_papers_formula() -> None:
-    answer = shown(rho_p=0, rho_c=0, rho_t=0, measure="f_score", mechanism="laplace")
+    answer = shown(rho_p=0, rho_c=0, rho_t=0, measure="f_score", release="laplace")
     right = math.log(0.9 * 1.1 / (4 * 0.01))
     assert table(answer).rows == (("nothing", "0.5", "1", f"{math.floor(right * 1e4) / 1e4:.4f}"),)
 
@@ -165,7 +165,7 @@ def test_chains_that_a_page_has_no_time_for_are_refused() -> None:
 
 
 def test_unknown_words_in_a_url_are_refused() -> None:
-    for values in ({"about": "x"}, {"measure": "x"}, {"mechanism": "x"}):
+    for values in ({"about": "x"}, {"measure": "x"}, {"release": "x"}):
         with pytest.raises(InvalidArgument, match="must be one of"):
             shown(**values)
 
@@ -182,5 +182,5 @@ def values_of(controls: list[Control]) -> dict[str, object]:
 
 @pytest.mark.parametrize("about", ["coefficients", "chain"])
 def test_what_is_not_shown_now_is_not_lost(about: str) -> None:
-    state = AuxiliaryState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
+    state = CorrelatedState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
     assert VIEW.read(values_of(list(VIEW.controls(state)))) == state
