@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tellapart.deadline import within
@@ -96,7 +96,13 @@ def malformed(why: str) -> Reply:
 JOBS: dict[str, Callable[..., Reply]] = {"paint": paint, "answer": answer, "download": download}
 
 
-def warm() -> None:
-    """Ask each view once, so that what is worked out once a process is there for all."""
+def warm() -> Iterator[str]:
+    """What is loaded or worked out once a process, so that all have it: first what people open."""
+    for path in ("", "explore"):
+        paint(path, {})
+    yield "pages"
     for path in VIEWS:
         paint(path.lstrip("/"), {})
+        yield path
+    download("explore", {}, "report")
+    yield "report"

@@ -8,10 +8,12 @@ also what such a process runs, by its path.
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import math
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -162,10 +164,17 @@ async def started(
 # -- the other end: a process that runs this file by its path, with what it must load --------------
 
 
-def _template(control: socket.socket, serve: Callable[[BinaryIO, BinaryIO], None]) -> None:
-    """Fork, and end, as the server says; once it is gone, so are all."""
+def _template(
+    control: socket.socket, serve: Callable[[BinaryIO, BinaryIO], None], later: Iterator[object]
+) -> None:
+    """Fork, and end, as the server says; once it is gone, so are all.
+
+    What can be made ready ``later`` is, step by step, while nobody says anything.
+    """
     children: set[int] = set()
     while True:
+        while not select.select([control], [], [], 0)[0] and next(later, None) is not None:
+            pass
         order, sent = _order(control)
         while children:
             gone = os.waitpid(-1, os.WNOHANG)[0]
@@ -176,6 +185,7 @@ def _template(control: socket.socket, serve: Callable[[BinaryIO, BinaryIO], None
             break
         pid = _LENGTH.unpack(order[1:])[0]
         if order[:1] == _FORK:
+            gc.freeze()  # what is loaded stays, and is shared by all
             pid = os.fork()
             if not pid:
                 control.close()
@@ -267,15 +277,17 @@ def _main(seconds: float, memory: int, loads: str, hushed: bool, control: int | 
         target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what anyone prints is no answer
     module = importlib.import_module(loads)
-    getattr(module, "warm", int)()
+    steps: Iterator[object] = iter(getattr(module, "warm", tuple)())
+    next(steps, None)
     if control is None:
         _serve(module, sys.stdin.buffer, target, seconds, memory)
         return
-    import gc
-
-    gc.freeze()  # what is loaded stays, and is shared by all
     with socket.socket(fileno=control) as orders:
-        _template(orders, lambda source, target: _serve(module, source, target, seconds, memory))
+
+        def serve(source: BinaryIO, target: BinaryIO) -> None:
+            _serve(module, source, target, seconds, memory)
+
+        _template(orders, serve, steps)
 
 
 if __name__ == "__main__":
