@@ -311,8 +311,8 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
         Card(
             called(name),
             one_decimal(100 * found[k], True),
-            f"of 100 members found at FPR {short(state.fpr)}",
-            f"guessing finds {short(100 * state.fpr)}; ε = "
+            "of 100",
+            f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε = "
             f"{short(_of(comparison, k, 'epsilon'), 3, True)} at δ = {short(state.at_delta)}",
             mark=Mark.GOOD if found[k] == min(found) else Mark.PLAIN,
         )

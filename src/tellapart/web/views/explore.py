@@ -204,9 +204,9 @@ def _people(crowd: Crowd) -> People:
         Ink.SECOND,
     )
     said = "one person" if each == 1 else f"{count(each)} people"
-    caption = f"Each dot is {said}; flagged people are dark."
+    caption = f"Each dot is {said}; flagged people stand out."
     if few:
-        caption = f"Each dot is {said} ({count(own)} among members); flagged people are dark."
+        caption = f"Each dot is {said} ({count(own)} among members); flagged people stand out."
     return People(
         f"These {crowd.people:,} people, after the attack",
         caption,
