@@ -15,7 +15,7 @@ from tellapart.web.view import Dropped
 from tellapart.web.views import VIEWS
 
 PATHS = [path.lstrip("/") for path in VIEWS]
-TRAINING = "dpsgd:noise_multiplier=1.12,epochs=1,batch_size=256,data_size=60000"
+TRAINING = "dpsgd:noise_multiplier=1.12,epochs=1,batch_size=64,data_size=6400"
 
 
 def query(told):

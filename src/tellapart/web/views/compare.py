@@ -231,7 +231,7 @@ def _answer(state: CompareState) -> Answer:
     curves = {name: curve_of(_subject(name)) for name in comparison.names}
     deployed = list(state.deployments.values())
     _checked(state)
-    shown = {called(name): curve for name, curve in curves.items()}
+    drawn = pictures.every({called(name): curve for name, curve in curves.items()}, state.prior)
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
     if len(comparison.pairs) > 1:
@@ -250,11 +250,7 @@ def _answer(state: CompareState) -> Answer:
         aside=_aside(comparison, state),
         cards=_cards(comparison, state),
         drawings=tuple(
-            replace(
-                pictures.draw(kind, shown, state.prior, _spots(comparison, kind)),
-                kind=kind,
-                title=title,
-            )
+            replace(drawn[kind], kind=kind, title=title, spots=tuple(_spots(comparison, kind)))
             for kind, title in KINDS
         ),
         picture=state.picture,
