@@ -199,7 +199,7 @@ def test_it_is_painted_without_a_script_and_prints(visit, browser, address):
     )
     page = context.new_page()
     page.goto(f"{address}explore?mechanism=gaussian:sigma=1")
-    assert page.locator("#chart svg path.trace").count() == 2
+    assert page.locator("#chart .plot path.trace").count() == 2
     assert page.locator(".card").count() == 4
     assert page.locator(".people svg").count() == 2
     page.emulate_media(media="print")

@@ -351,7 +351,7 @@ def preset_select(field_name: str, text: str) -> Select:
     """Common recipes and published releases, each a mechanism as text."""
     own = [("", "your own settings")]  # two releases may claim the same: none of them is chosen
     chosen = text if text in dict(presets.RECIPES) else ""
-    return Select(field_name, "Start from", chosen, own, groups=presets.GROUPS)
+    return Select(f"{field_name}.preset", "Start from", chosen, own, groups=presets.GROUPS)
 
 
 def derived(term: Term) -> tuple[Note, ...]:

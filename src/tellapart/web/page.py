@@ -78,7 +78,7 @@ def _header(path: str, links: Mapping[str, str]) -> Html:
         element("a", _BRAND, " tellapart", href="./", class_="brand"),
         element(
             "nav",
-            element("input", type="checkbox", id="menu", class_="unseen"),
+            element("input", type="checkbox", id="menu", class_="unseen", aria_label="Show views"),
             element("label", f"{here} ▾", for_="menu", class_="button menu"),
             element("ul", *views),
             aria_label="Views",

@@ -161,7 +161,7 @@ def _position(one: Dial) -> int:
 
 
 def _select(one: Select) -> Html:
-    own = identifier("c", one.field, one.label if one.groups else "")
+    own = identifier("c", one.field)
     options = [_option(one, *each) for each in one.options]
     groups = [
         element("optgroup", *(_option(one, *each) for each in inside), label=title)

@@ -171,9 +171,11 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
 
     A dial is called ``field.k.parameter``, for the k-th mechanism of the text. When the text is
     what changed, dials still show the mechanism before: they are not asked. ``field.add`` holds a
-    mechanism to put after the others, ``field.drop`` the number of one to leave out. An empty text
-    is no mechanism.
+    mechanism to put after the others, ``field.drop`` the number of one to leave out, and
+    ``field.preset`` one to take instead. An empty text is no mechanism.
     """
+    if changed == f"{field}.preset" and values.get(changed):
+        return str(_value(field, values[changed], str))
     text = values.get(field)
     if text is not None:
         text = _value(field, text, str)

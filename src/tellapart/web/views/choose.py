@@ -525,13 +525,13 @@ def limit_cards(
     limits: Sequence[Limit], values: Sequence[float], binding: Limit | None, most: int = 3
 ) -> tuple[Card, ...]:
     """Each limit with how much of it is used, the binding one first."""
-    order = sorted(zip(limits, values, strict=True), key=lambda pair: pair[0] is not binding)
+    order = sorted(zip(limits, values, strict=True), key=lambda pair: pair[0] != binding)
     return tuple(
         Card(
             limit.label,
             short(value, 3, up=not limit.least),
             f"limit {short(limit.bound)}",
-            "binding constraint" if limit is binding else "kept",
+            "binding constraint" if limit == binding else "kept",
             share=shares(limit, value),
         )
         for limit, value in order[:most]
