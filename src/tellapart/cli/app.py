@@ -34,7 +34,7 @@ COMMANDS = {
     "frameworks": "frameworks",
     "noise": "noise",
     "explore": "explore",
-    "serve": "serve",
+    "serve": "explore",
     "reproduce": "reproduce",
 }
 _CLOSED = (

@@ -65,6 +65,10 @@ def create(
 
     It answers to the names of this machine and to ``hosts``; so many ``workers`` answer quick
     questions, and one more those that take long, given up after ``patience`` seconds.
+
+    >>> application = create(hosts=["privacy.example.org"])
+    >>> sorted(route.path for route in application.routes)[:3]
+    ['/', '/api/', '/api/csp']
     """
     return _application()(hosts, workers, patience)
 

@@ -176,7 +176,7 @@ def _cards(state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd) -> 
         ),
         Card(
             f"ε at δ = {short(state.delta)}",
-            "∞" if math.isinf(epsilon.value) else f"{to_decimals(epsilon.value, 3, True):g}",
+            "∞" if math.isinf(epsilon.value) else short(epsilon.value, 4, True),
             "",
             reported,
             "ε",
