@@ -40,7 +40,8 @@ def main() -> int:
 def _explorer(page: Page, address: str) -> dict[str, Any]:
     """The README's picture: a page of the explorer, once it has its answer."""
     page.goto(address + VIEW)
-    page.wait_for_selector("html[data-kept]")
+    page.wait_for_selector("html[data-kept] .card")  # on a busy machine the script asks again
+    page.wait_for_function("() => document.querySelector('#chart [data-reads]')")
     return {}
 
 

@@ -65,7 +65,9 @@ class Screen:
 
     @property
     def sentences(self) -> list[str]:
-        return self.page.locator("#answer .told section:not(.sentences) > p").all_inner_texts()
+        return self.page.locator(
+            "#answer .told section:not(.sentences, .about) > p"
+        ).all_inner_texts()
 
     @property
     def cards(self) -> list[str]:

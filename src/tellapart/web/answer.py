@@ -89,6 +89,7 @@ class Next:
     title: str
     words: str
     values: tuple[tuple[str, str], ...] = ()
+    link: str = ""  # what the view is called, where the title is a question
 
 
 @dataclass(frozen=True)

@@ -209,11 +209,6 @@ def shape(controls: Sequence[Control]) -> str:
     return ";".join(parts)
 
 
-def picture_select(value: str, kinds: Sequence[tuple[str, str]]) -> Select:
-    """Buttons for what is drawn."""
-    return Select("picture", "Picture", value, kinds, as_buttons=True)
-
-
 def mechanism_choices() -> list[tuple[str, str]]:
     """Every mechanism: the text that a page starts it with, and its name for people."""
     return [(first_text(name), kind.words) for name, kind in KINDS.items()]

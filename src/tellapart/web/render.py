@@ -32,14 +32,6 @@ _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 _NUMBER = re.compile(r"[≈≤≥=<]? ?[\d.,e+-]+")
 STEPS = 1000  # of a slider
 _LONG = 14  # letters of a card's value, above which it is set smaller
-_TITLES = {
-    "explore": "Explore",
-    "choose": "Choose noise",
-    "compare": "Compare",
-    "check": "Check an attack",
-    "audit": "Audit scores",
-    "correlated": "Correlated records",
-}
 
 
 def identifier(*words: object) -> str:
@@ -240,7 +232,7 @@ def answer(view: View[Any], given: Answer, links: Mapping[str, str]) -> Html:
         _thumbnails(given.drawings, given.picked),
         _take(view, given),
         _next(given.next, links),
-        _told(given),
+        _told(view, given),
         _codes(given),
     )
 
@@ -432,7 +424,7 @@ def _start(given: Answer, links: Mapping[str, str]) -> Html:
             "li",
             element("h2", each.title),
             element("p", each.words),
-            element("a", f"{_TITLES[each.path]} →", href=_href(each, links)),
+            element("a", f"{each.link} →", href=_href(each, links)),
             class_="question-card",
         )
         for each in given.next
@@ -487,10 +479,13 @@ def _later(name: str, title: str) -> Html:
     return element("div", element("h2", title), wait, class_="panel", data_part=name)
 
 
-def _told(given: Answer) -> Html | None:
+def _told(view: View[Any], given: Answer) -> Html | None:
     said = [element("p", breakable(sentence)) for sentence in given.sentences]
     words = element("section", *said, class_="sentences") if said else None
     parts = [part(each) for each in given.parts]
+    if view.lead:
+        about = part_html(Words("About this view", (view.lead,)))
+        parts.append(element("section", about, class_="about"))
     return element("div", words, *parts, class_="told") if said or parts else None
 
 

@@ -294,7 +294,9 @@ VIEW = View(
     "/explore",
     "Explore",
     "How well does a membership inference attack do?",
-    "I have an ε, or a mechanism",
+    "Members are those whose records are in the data. A membership inference attack sees the "
+    "output and flags people as members. At ε = 0 it can only guess, along the dashed line; the "
+    "larger ε, the further the trade-off curve moves away from it.",
     ExploreState,
     _controls_of,
     _answer,

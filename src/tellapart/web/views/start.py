@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from tellapart._numeric.text import short
 from tellapart.deployments import Deployment, find
@@ -11,6 +12,7 @@ from tellapart.web import presets
 from tellapart.web.answer import Answer, Next, Release
 from tellapart.web.controls import Control
 from tellapart.web.view import View
+from tellapart.web.views import audit, check, choose, compare, correlated, explore
 
 _FPR = 0.01
 # A dozen that people know, by their keys in the registry, as briefly as they are called.
@@ -28,18 +30,30 @@ _SHOWN = {
     "birth_dataset": "Israel, live births",
     "census_demographic_and_housing": "US Census, demography",
 }
-_QUESTIONS = (
-    Next("explore", "I have an ε, or a mechanism", "What can an attacker do with its output?"),
-    Next(
-        "choose",
+_QUESTIONS: tuple[tuple[View[Any], str, str], ...] = (
+    (explore.VIEW, "I have an ε, or a mechanism", "What can an attacker do with its output?"),
+    (
+        choose.VIEW,
         "I must choose the noise",
         "Say which risks you accept; get the least noise that keeps them.",
     ),
-    Next("compare", "I must choose between mechanisms", "Which leaks less, and to which attacker?"),
-    Next("check", "Someone reports an attack", "Is it possible under the claim, or refuted by it?"),
-    Next("audit", "I have attack scores in a file", "Do they refute the claim, and how surely?"),
-    Next(
-        "correlated",
+    (
+        compare.VIEW,
+        "I must choose between mechanisms",
+        "Which leaks less, and to which attacker?",
+    ),
+    (
+        check.VIEW,
+        "Someone reports an attack",
+        "Is it possible under the claim, or does it refute it?",
+    ),
+    (
+        audit.VIEW,
+        "I have attack scores in a file",
+        "Do they refute the claim, and how surely?",
+    ),
+    (
+        correlated.VIEW,
         "My records are correlated",
         "Families, days, places: what does the attacker know beforehand?",
     ),
@@ -76,7 +90,10 @@ def _answer(_state: StartState) -> Answer:
             "Differential privacy limits how well anyone can tell who was in the data. Start from "
             "your question; every page keeps your settings in its address."
         ),
-        next=_QUESTIONS,
+        next=tuple(
+            Next(view.path.lstrip("/"), title, words, link=view.title)
+            for view, title, words in _QUESTIONS
+        ),
         releases=_releases(),
         presets=tuple(
             Next("explore", words, "", (("mechanism", text),)) for text, words in presets.RECIPES
