@@ -24,6 +24,7 @@ _LEAST = 1e-6
 _FPR = "false-positive rate (FPR)"
 _FEW = 64  # corners that a picture can show
 _LOG_RATES = np.geomspace(_LEAST, 1, 97)
+_UNSEEN = 1e-9  # recall that no picture shows
 # Below this δ, and beyond this ε, a claim says nothing that people act on.
 _LEAST_DELTA, _WIDEST = 1e-10, 100.0
 
@@ -86,7 +87,7 @@ def every(curves: Mapping[str, TradeoffCurve], prior: float) -> dict[str, Drawin
 def _precise(lines: Sequence[Trace], prior: float) -> Trace:
     """The share of those flagged who are members, at each recall of these points (Bayes' rule)."""
     fpr, tpr = (np.concatenate([getattr(line, side) for line in lines]) for side in ("x", "y"))
-    seen = tpr > 0
+    seen = tpr > _UNSEEN
     # At one recall the least FPR counts; flagging nobody wrong, everyone flagged is a member.
     order = np.lexsort((fpr[seen], tpr[seen]))
     recall, first = np.unique(tpr[seen][order], return_index=True)

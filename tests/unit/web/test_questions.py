@@ -169,3 +169,18 @@ def test_what_is_no_question_is_refused(given, said):
         questions.answer("explore", given)
     with pytest.raises(Malformed, match="the view must be one of"):
         questions.answer("nowhere", {})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text",
+    ["any:zcdp=0.015", "any:epsilon=34.9,delta=7e-9", "uniform:delta=0.1", "any:epsilon=0.1"],
+)
+def test_every_picture_of_odd_curves_is_drawn_of_finite_numbers(text):
+    told = answer("explore", {"mechanism": text, "prior": "1e-5"})
+    assert told["problem"] == ""
+    for drawing in told["drawings"]:
+        assert drawing["traces"][-1]["x"]
+        for trace in drawing["traces"]:
+            assert None not in trace["x"]
+            assert None not in trace["y"]

@@ -479,7 +479,7 @@ def _chosen(
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise added to one answer."
-    cost = costs(around, limits, value, [limit.name for limit in limits])
+    cost = costs(around, limits, value, [limit.label for limit in limits])
     margin = next((row.margin for row in spent.rows if row.parameter == value), None)
     headline, number = decided.chosen_words(setting, family)
     return Answer(
@@ -585,7 +585,7 @@ def ways(state: ChooseState) -> Table:
                 found, _, _ = _solved(
                     str(Term(term.name, numbers)), family.parameter, limits, False
                 )
-                cells.append(f"{short(found.short, 3, up=True)} ({short(found.short / one, 2)} C)")
+                cells.append(f"{short(found.short, 3, up=True)}\n{short(found.short / one, 2)}")
             except (Infeasible, InvalidArgument, NotCertified):
                 cells.append("none")
             chosen.append({"mechanism": str(Term(term.name, numbers))})
@@ -593,9 +593,9 @@ def ways(state: ChooseState) -> Table:
         sets.append(tuple(chosen))
     head = ("batch \\ epochs", *(short(float(short(x, 2)), 4) for x in several))
     note = (
-        "Noise multiplier needed and, in brackets, the noise on the mean gradient. Larger batches "
-        "need a larger multiplier, and still leave each step less noisy. Choose a cell to take it "
-        "over."
+        "The noise multiplier that is needed and, beneath it, the noise on the mean gradient in "
+        "units of the clipping norm. Larger batches need a larger multiplier, and still leave each "
+        "step less noisy. Choose a cell to take it over."
     )
     return Table(_WAYS, head, tuple(rows), note, tuple(sets))
 
