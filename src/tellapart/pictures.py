@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,20 +55,44 @@ def draw(
         words = "The higher a curve, the more members an attack flags; no attack lies above it."
         return roc(words, lines, rates, low, spots)
     lines = [_trace(name, x, curves[name].beta(x), inks[name]) for name, x in grids.items()]
+    if kind == "tradeoff":
+        return _tradeoff(lines, spots)
+    lines = [all_round(line) for line in lines]
+    words = "A guarantee allows the error rates inside its region, and none outside."
+    return replace(_tradeoff(lines, spots), title="Privacy region", caption=words)
+
+
+def _tradeoff(lines: Sequence[Trace], spots: Sequence[Spot]) -> Drawing:
     guess = _trace("guessing", np.array([0.0, 1.0]), np.array([1.0, 0.0]), Ink.CHANCE)
     words = "The lower a curve, the better the best attack; no attack lies below it."
-    if kind == "region":
-        lines = [all_round(line) for line in lines]
-        words = "A guarantee allows the error rates inside its region, and none outside."
     x, y = Axis(_FPR, 0, 1), Axis("false-negative rate (FNR)", 0, 1)
-    return Drawing(
-        "Trade-off curves" if kind != "region" else "Privacy region",
-        words,
-        x,
-        y,
-        (guess, *lines),
-        tuple(spots),
-    )
+    return Drawing("Trade-off curves", words, x, y, (guess, *lines), tuple(spots))
+
+
+def every(curves: Mapping[str, TradeoffCurve], prior: float) -> dict[str, Drawing]:
+    """The curves in all KINDS but the region, each asked as seldom as a screen can tell.
+
+    The trade-off, and precision and recall, are the points of both ROC curves in other axes.
+    """
+    drawn = {kind: draw(kind, curves, prior) for kind in ("roc", "roc-log", "profile")}
+    rocs = [drawn["roc"].traces[1:], drawn["roc-log"].traces[1:]]
+    missed = [replace(line, y=tuple(1 - tpr for tpr in line.y)) for line in rocs[0]]
+    precise = [_precise(pair, prior) for pair in zip(*rocs, strict=True)]
+    drawn["tradeoff"] = _tradeoff(missed, ())
+    drawn["precision"] = _precisions(precise, prior)
+    return drawn
+
+
+def _precise(lines: Sequence[Trace], prior: float) -> Trace:
+    """The share of those flagged who are members, at each recall of these points (Bayes' rule)."""
+    fpr, tpr = (np.concatenate([getattr(line, side) for line in lines]) for side in ("x", "y"))
+    seen = tpr > 0
+    # At one recall the least FPR counts; flagging nobody wrong, everyone flagged is a member.
+    order = np.lexsort((fpr[seen], tpr[seen]))
+    recall, first = np.unique(tpr[seen][order], return_index=True)
+    wrong = (1 - prior) * fpr[seen][order][first]
+    right = prior * recall
+    return _trace(lines[0].name, recall, right / (right + wrong), lines[0].ink)
 
 
 def roc(
@@ -111,14 +136,18 @@ def _precision(
 ) -> Drawing:
     ways = [_EDGE, np.linspace(0.02, 0.9, 60), np.linspace(0.9, 1, 41)]
     recalls = np.unique(np.concatenate(ways))
-    x = Axis("recall (TPR)", 0, 1)
-    y = Axis("precision (PPV)", 0, 1)
     lines = [
         _trace(name, recall, np.asarray(precision(curve, recall=recall, prior=prior)), inks[name])
         for name, curve in curves.items()
         for recall in [_cornered(recalls, 1 - _corners(curve)[1])]
     ]
-    guess = _trace("guessing", recalls, np.full_like(recalls, prior), Ink.CHANCE)
+    return _precisions(lines, prior)
+
+
+def _precisions(lines: Sequence[Trace], prior: float) -> Drawing:
+    ends = np.array([0.0, 1.0])
+    guess = _trace("guessing", ends, np.full_like(ends, prior), Ink.CHANCE)
+    x, y = Axis("recall (TPR)", 0, 1), Axis("precision (PPV)", 0, 1)
     words = f"The share of those flagged who are members, at a prior of {short(prior, 3)}."
     return Drawing("Precision and recall", words, x, y, (guess, *lines))
 

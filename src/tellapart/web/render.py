@@ -31,6 +31,7 @@ from tellapart.web.view import View
 _SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
 _NUMBER = re.compile(r"[≈≤≥=<]? ?[\d.,e+-]+")
 STEPS = 1000  # of a slider
+_LONG = 14  # letters of a card's value, above which it is set smaller
 _TITLES = {
     "explore": "Explore",
     "choose": "Choose noise",
@@ -283,7 +284,7 @@ def _card(card: Card) -> Html:
         element("p", breakable(f"{_SIGNS[card.mark]}{card.value}"), unit, class_="value"),
         meter,
         element("p", card.beside, class_="beside") if card.beside else None,
-        class_=f"card {card.mark}",
+        class_=f"card {card.mark}{' words' if len(card.value) > _LONG else ''}",
     )
 
 

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from copied_code import printed
 
+from tellapart import choose
 from tellapart.cli import main
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.views.correlated import VIEW, CorrelatedState
+from tellapart.worlds import JointTable, Sum
 
 
 def shown(**values: object) -> Answer:
@@ -184,3 +186,20 @@ def values_of(controls: list[Control]) -> dict[str, object]:
 def test_what_is_not_shown_now_is_not_lost(about: str) -> None:
     state = CorrelatedState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
     assert VIEW.read(values_of(list(VIEW.controls(state)))) == state
+
+
+def test_a_small_table_is_as_the_library_says() -> None:
+    answer = shown(about="table", epsilon=0.7, p00=3, p01=1, p10=1, p11=3)
+    model = JointTable([[0, 1], [0, 1]], [[0.375, 0.125], [0.125, 0.375]])
+    found = choose.noise_table(model, Sum(), 0.7)
+    rows = answer.parts[0].rows
+    assert [row[0] for row in rows] == [row.method for row in found]
+    assert [float(row[1]) for row in rows] == pytest.approx([row.scale for row in found], abs=2e-4)
+    out = printed(answer.python)
+    for row in rows:
+        assert row[1] in out
+    assert float(answer.number) <= 1 / found[0].scale  # never less noise than it takes
+    spot, line = answer.drawing.spots[0], answer.drawing.traces[1]
+    assert np.interp(spot.x, line.x, line.y) == pytest.approx(spot.y)
+    independent = shown(about="table", p00=1, p01=1, p10=1, p11=1)
+    assert independent.headline == "Noise for ε = 1 keeps ε = 1 for these records."

@@ -356,7 +356,8 @@ def _wanted(state: AuditState) -> Answer:
 
 def _claim(state: AuditState) -> tuple[Drawing, ...]:
     curve = curve_of(parse(state.mechanism))
-    return tuple(evidence.claimed(kind, curve, state.mechanism) for kind, _ in evidence.KINDS)
+    name = called(state.mechanism)
+    return tuple(evidence.claimed(kind, curve, name) for kind, _ in evidence.KINDS)
 
 
 def _python(state: AuditState, held: Dropped) -> str:

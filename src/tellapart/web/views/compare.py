@@ -231,7 +231,7 @@ def _answer(state: CompareState) -> Answer:
     curves = {name: curve_of(_subject(name)) for name in comparison.names}
     deployed = list(state.deployments.values())
     _checked(state)
-    shown = {called(name): curve for name, curve in curves.items()}
+    drawn = pictures.every({called(name): curve for name, curve in curves.items()}, state.prior)
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
     if len(comparison.pairs) > 1:
@@ -250,11 +250,7 @@ def _answer(state: CompareState) -> Answer:
         aside=_aside(comparison, state),
         cards=_cards(comparison, state),
         drawings=tuple(
-            replace(
-                pictures.draw(kind, shown, state.prior, _spots(comparison, kind)),
-                kind=kind,
-                title=title,
-            )
+            replace(drawn[kind], kind=kind, title=title, spots=tuple(_spots(comparison, kind)))
             for kind, title in KINDS
         ),
         picture=state.picture,
@@ -311,8 +307,8 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
         Card(
             called(name),
             one_decimal(100 * found[k], True),
-            f"of 100 members found at FPR {short(state.fpr)}",
-            f"guessing finds {short(100 * state.fpr)}; ε = "
+            "of 100",
+            f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε = "
             f"{short(_of(comparison, k, 'epsilon'), 3, True)} at δ = {short(state.at_delta)}",
             mark=Mark.GOOD if found[k] == min(found) else Mark.PLAIN,
         )

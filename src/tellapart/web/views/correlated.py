@@ -13,18 +13,23 @@ from tellapart.web import controls
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, ControlGroup, Dial, Kept, Select
 from tellapart.web.view import View
-from tellapart.web.views import chain, coefficients
+from tellapart.web.views import chain, coefficients, joint
 
-_ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
+_ABOUT = (
+    ("coefficients", "ρ coefficients"),
+    ("chain", "A Markov chain"),
+    ("table", "A small table"),
+)
 _SHOWN = {
     "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "release"),
     "chain": ("epsilon", "stay_0", "stay_1", "length"),
+    "table": ("epsilon", "p00", "p01", "p10", "p11"),
 }
 
 
 @dataclass(frozen=True)
 class CorrelatedState:
-    """What the view shows: one of two kinds of knowledge, and the numbers of both."""
+    """What the view shows: one of three kinds of knowledge, and the numbers of all."""
 
     about: str = "coefficients"
     rho_p: float = 0.2
@@ -38,14 +43,19 @@ class CorrelatedState:
     stay_0: float = 0.9
     stay_1: float = 0.6
     length: int = 100
+    p00: float = 0.4
+    p01: float = 0.1
+    p10: float = 0.1
+    p11: float = 0.4
 
 
 def _controls_of(state: CorrelatedState) -> list[Control]:
     about = Select("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
-    shown = _of_chain(state) if state.about == "chain" else _of_coefficients(state)
+    made = {"chain": _of_chain, "table": _of_table}.get(state.about, _of_coefficients)
+    shown = made(state)
     used = _used(shown)
     kept = [field.name for field in fields(state) if field.name not in {*used, "about"}]
-    return [*shown, about, *(Kept(name, getattr(state, name)) for name in kept)]
+    return [about, *shown, *(Kept(name, getattr(state, name)) for name in kept)]
 
 
 def _used(shown: list[ControlGroup]) -> set[str]:
@@ -109,11 +119,32 @@ def _of_chain(state: CorrelatedState) -> list[ControlGroup]:
     ]
 
 
+def _of_table(state: CorrelatedState) -> list[ControlGroup]:
+    often = ("seldom", "often")
+    labels = {
+        "p00": "both are 0",
+        "p01": "only the second is 1",
+        "p10": "only the first is 1",
+        "p11": "both are 1",
+    }
+    cells = [
+        Dial(field, label, getattr(state, field), 0.01, 1, Scale.LINEAR, ends=often)
+        for field, label in labels.items()
+    ]
+    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
+    return [
+        ControlGroup("How often, of two records", tuple(cells)),
+        ControlGroup("Guarantee", (promise,)),
+    ]
+
+
 def _answer(state: CorrelatedState) -> Answer:
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
         return chain.answer(chain.ChainQuestion(**given))
+    if about == "table":
+        return joint.answer(joint.JointQuestion(**given))
     _one_of("measure", state.measure, coefficients.RISKS)
     _one_of("release", state.release, coefficients.FAMILIES)
     return coefficients.answer(coefficients.CoefficientsQuestion(**given))

@@ -204,9 +204,9 @@ def _people(crowd: Crowd) -> People:
         Ink.SECOND,
     )
     said = "one person" if each == 1 else f"{count(each)} people"
-    caption = f"Each dot is {said}; flagged people are dark."
+    caption = f"Each dot is {said}; flagged people stand out."
     if few:
-        caption = f"Each dot is {said} ({count(own)} among members); flagged people are dark."
+        caption = f"Each dot is {said} ({count(own)} among members); flagged people stand out."
     return People(
         f"These {crowd.people:,} people, after the attack",
         caption,
@@ -224,12 +224,9 @@ def _drawings(state: ExploreState, curve: TradeoffCurve, prior: float) -> tuple[
     if state.picture not in known:
         _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
     name = text_in_words(state.mechanism)
+    drawn = pictures.every({name: curve}, prior)
     return tuple(
-        replace(
-            pictures.draw(kind, {name: curve}, prior, _spots(kind, state, curve, prior)),
-            kind=kind,
-            title=title,
-        )
+        replace(drawn[kind], kind=kind, title=title, spots=tuple(_spots(kind, state, curve, prior)))
         for kind, title in KINDS
     )
 
