@@ -255,7 +255,8 @@ def test_other_schedules_keep_the_same_limits_and_can_be_taken_over():
 def test_cards_show_how_much_of_each_limit_is_used():
     answer = VIEW.answer(asked(on_max_tpr="yes", max_tpr="0.02"))
     binding, kept, epsilon, error = answer.cards
-    assert "binding constraint" in (binding.beside, kept.beside)
+    assert binding.beside.startswith("binding constraint; without the output 0")
+    assert kept.beside.startswith("kept; without the output 0")
     assert 0.99 < max(binding.share, kept.share) <= 1
     assert epsilon.name == "ε at δ = 1e-5"
     assert error.value.startswith("± ")

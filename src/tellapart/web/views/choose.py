@@ -18,7 +18,7 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import guarantee, nothing
 from tellapart.decision import Decision
 from tellapart.decision.solving import Answer as Solved
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
@@ -531,7 +531,8 @@ def limit_cards(
             limit.label,
             short(value, 3, up=not limit.least),
             f"limit {short(limit.bound)}",
-            "binding constraint" if limit == binding else "kept",
+            f"{'binding constraint' if limit == binding else 'kept'}; without the output "
+            f"{short(limit.value(nothing()), 3)}",
             share=shares(limit, value),
         )
         for limit, value in order[:most]
@@ -548,7 +549,8 @@ def _cost_cards(
     """What it comes to as ε, and what it costs, where that is known."""
     delta = state.attacker[DELTA.key]
     epsilon = next(x for x in readings if x.key == "epsilon").value
-    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", "as reported", "ε")]
+    said = "0 without the output"
+    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", said, "ε")]
     batch = family.fixed.get("batch_size")
     if family.parameter == "noise_multiplier" and batch:
         said = "on the mean gradient, clipped at norm C"
