@@ -13,7 +13,7 @@ from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import limited
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
-from tellapart.web.views import choose
+from tellapart.web.views import choose, limits_drawn
 from tellapart.web.views.choose import VIEW, ChooseState
 
 
@@ -171,9 +171,9 @@ def test_the_picture_of_the_cost_has_the_choice_at_its_limit(mechanism):
 
 
 def test_a_share_of_one_is_the_limit():
-    assert choose.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
+    assert limits_drawn.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
 
 
 @pytest.mark.parametrize(
