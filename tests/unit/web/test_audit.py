@@ -341,3 +341,13 @@ def test_what_was_chosen_blind_is_locked_once_a_verdict_shows():
     assert locked(EXAMPLE) == (True, True, True)
     again = VIEW.read({"design": "many-runs", "orientation": "lower", "again": True}, "again")
     assert (again.design, again.orientation) == ("", "")
+
+
+def test_cards_have_the_verdict_the_least_epsilon_and_the_power():
+    refuted = VIEW.answer(EXAMPLE, None)
+    assert [card.value for card in refuted.cards][:2] == ["refuted", "≥ 1.6986"]
+    stands = VIEW.answer(replace(EXAMPLE, mechanism="any:epsilon=2"), None)
+    verdict, least, budget, power = stands.cards
+    assert (verdict.value, verdict.beside) == ("not refuted", "which does not prove it")
+    assert (least.value, budget.value) == ("≥ 1.6986", "α = 5 %")
+    assert any(f"truly leaks all that {power.value} allows" in said for said in stands.sentences)

@@ -13,7 +13,7 @@ from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import limited
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
-from tellapart.web.views import choose
+from tellapart.web.views import choose, limits_drawn
 from tellapart.web.views.choose import VIEW, ChooseState
 
 
@@ -171,9 +171,9 @@ def test_the_picture_of_the_cost_has_the_choice_at_its_limit(mechanism):
 
 
 def test_a_share_of_one_is_the_limit():
-    assert choose.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
+    assert limits_drawn.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,8 @@ def test_other_schedules_keep_the_same_limits_and_can_be_taken_over():
 def test_cards_show_how_much_of_each_limit_is_used():
     answer = VIEW.answer(asked(on_max_tpr="yes", max_tpr="0.02"))
     binding, kept, epsilon, error = answer.cards
-    assert "binding constraint" in (binding.beside, kept.beside)
+    assert binding.beside.startswith("binding constraint; without the output 0")
+    assert kept.beside.startswith("kept; without the output 0")
     assert 0.99 < max(binding.share, kept.share) <= 1
     assert epsilon.name == "ε at δ = 1e-5"
     assert error.value.startswith("± ")

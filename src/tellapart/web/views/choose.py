@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
 from datetime import date
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tellapart import _checks, pictures, risk
+from tellapart import _checks, risk
 from tellapart import report as reporting
 from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
@@ -17,18 +16,17 @@ from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
-from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import nothing
 from tellapart.decision import Decision
 from tellapart.decision.solving import Answer as Solved
-from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
-from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, Term, terms
+from tellapart.drawing.record import Drawing, Mark
+from tellapart.errors import InvalidArgument
+from tellapart.mechanisms.catalogue import NamedFamily, Term, terms
 from tellapart.mechanisms.subject import curve_of, sampling_assumption
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Card, Code, Next, Table, Words, risks_table
+from tellapart.web.answer import Answer, Card, Next, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -39,7 +37,7 @@ from tellapart.web.controls import (
     told_at,
 )
 from tellapart.web.view import Dropped, Packed, View, read_state
-from tellapart.web.views import decided
+from tellapart.web.views import decided, limits_drawn, schedules
 
 _NO_RECORD = Packed("")
 
@@ -218,114 +216,6 @@ def _limit(limit: Limit) -> str:
     return f"choose.{way}({limit.bound!r}, risk.{limit.measure.__name__}{arguments})"
 
 
-KINDS = (
-    ("cost", "What more or less noise would mean"),
-    *(kind for kind in pictures.KINDS if kind[0] in ("roc", "roc-log", "tradeoff", "precision")),
-)
-# Risks are drawn as shares of their limits, up to so many times the limit.
-_HIGHEST = 2.0
-
-
-def shares(limit: Limit, value: float) -> float:
-    """A risk as a share of its limit: 1 where it is reached, more where it is broken."""
-    if limit.least:
-        return limit.bound / value if value > 0 else float("inf")
-    return value / limit.bound if limit.bound > 0 else float("inf")
-
-
-def costs(
-    around: Frontier, limits: Sequence[Limit], chosen: float, names: Sequence[str]
-) -> Drawing | None:
-    """Every limited risk against the error of the answer, or the parameter where there is none."""
-    noisy = around.rows[0].margin is not None
-    rows = [(row.margin if noisy else row.parameter, row) for row in around.rows]
-    # No error has no place on a logarithmic axis.
-    placed = sorted((at, row) for at, row in rows if at)
-    if len(placed) < 2:
-        return None
-    label = PARAMETERS[around.parameter].label
-    if noisy:
-        label = "error of the answer: 95 % within ±"
-    traces = [_limit_line(placed[0][0], placed[-1][0])]
-    spots = []
-    for k, limit in enumerate(limits):
-        ink = pictures.INKS[k % len(pictures.INKS)]
-        points = [(at, shares(limit, row.risks[k])) for at, row in placed]
-        kept = [point for point in points if point[1] <= _HIGHEST]
-        x, y = zip(*kept, strict=True) if kept else ((), ())
-        traces.append(Trace(names[k], tuple(x), tuple(y), ink))
-    for at, row in placed:
-        if row.parameter == chosen:
-            reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
-            name = f"chosen: {around.parameter} = {short(chosen, 10)}"
-            spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
-    words = (
-        "Each risk as a share of its limit: above the dashed line the limit is exceeded. "
-        + ("More noise lies to the right." if noisy else "")
-    ).strip()
-    return Drawing(
-        KINDS[0][1],
-        words,
-        Axis(label, placed[0][0], placed[-1][0], log=True),
-        Axis("risk, as a share of its limit", 0, _HIGHEST),
-        tuple(traces),
-        tuple(spots),
-        kind="cost",
-    )
-
-
-def _limit_line(low: float, high: float) -> Trace:
-    return Trace("the limit", (low, high), (1.0, 1.0), Ink.CHANCE, dashed=True)
-
-
-def curve_picture(
-    kind: str, name: str, curve: TradeoffCurve, limits: Sequence[Limit], prior: float
-) -> Drawing:
-    """The curve that the choice leaves to an attacker, with the limits that have a place on it."""
-    drawn = pictures.draw(kind, {name: curve}, prior)
-    if kind not in ("roc", "roc-log"):
-        return drawn
-    lines: list[Trace] = []
-    spots: list[Spot] = []
-    for limit in limits:
-        arguments = dict(limit.arguments)
-        place = _place(limit, arguments)
-        if place is not None:
-            spots.append(Spot(str(limit), *place, Ink.PROMISE))
-        bound = _bound(limit, arguments)
-        if bound is not None:
-            x = drawn.traces[0].x
-            y = [float(rate) for rate in bound.tpr(x)]
-            ink = pictures.INKS[1 + len(lines)]
-            lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
-    return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
-
-
-def _place(limit: Limit, asked: Mapping[str, float]) -> tuple[float, float] | None:
-    """The FPR and TPR at which a limit on one of them is reached."""
-    kind = limit.measure.__name__
-    if kind == "tpr":
-        return asked["fpr"], limit.bound
-    if kind not in ("ppv", "precision") or not 0 < limit.bound < 1:
-        return None
-    # Among those flagged, non-members per member, by Bayes' rule.
-    others = (1 - limit.bound) / limit.bound * asked["prior"] / (1 - asked["prior"])
-    if kind == "ppv":
-        place = asked["fpr"], asked["fpr"] / others
-    else:
-        place = asked["recall"] * others, asked["recall"]
-    return place if max(place) <= 1 else None
-
-
-def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
-    """The least private curve that keeps a limit on the advantage or on ε."""
-    if limit.measure.__name__ == "advantage" and limit.bound < 1:
-        return guarantee(0.0, limit.bound)
-    if limit.measure.__name__ == "epsilon" and asked["delta"] < 1:
-        return guarantee(limit.bound, asked["delta"])
-    return None
-
-
 def _limit_controls(state: ChooseState) -> list[ControlGroup]:
     on: list[Tick | Dial] = []
     off: list[Tick | Dial] = []
@@ -384,7 +274,9 @@ def _answer(state: ChooseState) -> Answer:
     certify = state.certified or not family.slow
     command, files = command_of(state, family), (decided.text_file(begun(state)),)
     try:
-        choice, doubt, anyone = _solved(state.mechanism, state.parameter, tuple(limits), certify)
+        choice, doubt, anyone = schedules.solved(
+            state.mechanism, state.parameter, tuple(limits), certify
+        )
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
         python = python_of(state, family, limits, certify, ())
@@ -424,13 +316,13 @@ def _record_drawings(solved: Solved, place: int) -> tuple[Drawing, ...]:
     names = [f"{limit.attacker}: {limit.asked.label}" for limit in solved.limits]
     unique = [name if names.count(name) == 1 else f"{k}. {name}" for k, name in enumerate(names, 1)]
     around = answering.cost(solved.family, limits, _values(solved.family, solved.value), unique)
-    cost = costs(around, limits, solved.value, unique)
+    cost = limits_drawn.costs(around, limits, solved.value, unique)
     prior = solved.decision.attackers[place - 1].about.get(PRIOR.key, PRIOR.default)
-    return _drawings(str(solved.setting), limits, solved.curve, prior, cost)
+    return limits_drawn.drawings(str(solved.setting), limits, solved.curve, prior, cost)
 
 
 def _refuse_picture(state: ChooseState) -> None:
-    known = [kind for kind, _ in KINDS]
+    known = [kind for kind, _ in limits_drawn.KINDS]
     if state.picture not in known:
         _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
 
@@ -447,19 +339,6 @@ def _report(state: ChooseState) -> DecisionDocument:
     command = f"{decided.COMMAND} --report decision.html"
     today = date.today()  # a review may be overdue
     return reporting.of_decision(given, today=today, command=command, answer=answer)
-
-
-@lru_cache(maxsize=64)
-def _solved(
-    mechanism: str, parameter: str, limits: tuple[Limit, ...], certify: bool
-) -> tuple[Choice, str, float | None]:
-    """The choice, what is in doubt about it, and ε for any mechanism.
-
-    Kept, since many dials leave the choice as it is.
-    """
-    family = controls.family(mechanism, parameter)
-    anyone = answering.for_any_mechanism(family, limits)
-    return *answering.chosen(family, limits, certify), anyone
 
 
 def _chosen(
@@ -479,7 +358,7 @@ def _chosen(
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise added to one answer."
-    cost = costs(around, limits, value, [limit.label for limit in limits])
+    cost = limits_drawn.costs(around, limits, value, [limit.label for limit in limits])
     margin = next((row.margin for row in spent.rows if row.parameter == value), None)
     headline, number = decided.chosen_words(setting, family)
     return Answer(
@@ -491,7 +370,9 @@ def _chosen(
             *_cost_cards(state, family, value, readings, margin),
         ),
         sentences=(f"{setting} for {state.mechanism}{setting.by}.",),
-        drawings=_drawings(state.mechanism, limits, curve, state.about[PRIOR.key], cost),
+        drawings=limits_drawn.drawings(
+            state.mechanism, limits, curve, state.about[PRIOR.key], cost
+        ),
         picture=state.picture,
         parts=(
             Table("Your limits", (*limit_head[:3], "binding constraint"), tuple(limit_rows)),
@@ -505,8 +386,8 @@ def _chosen(
             *_said(readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
-        codes=_frameworks(state, family, value),
-        later=("ways", _WAYS) if _schedule(state, family) else None,
+        codes=schedules.frameworks(family, value),
+        later=("ways", schedules.WAYS) if schedules.has_schedule(family) else None,
         mechanism=_filled(state.mechanism, family.parameter, value),
         scope=sampling_assumption(subject) or f"{choice.scope[0].upper()}{choice.scope[1:]}.",
         next=(Next("explore", "Explore this choice", "what any attack finds"),),
@@ -531,8 +412,9 @@ def limit_cards(
             limit.label,
             short(value, 3, up=not limit.least),
             f"limit {short(limit.bound)}",
-            "binding constraint" if limit == binding else "kept",
-            share=shares(limit, value),
+            f"{'binding constraint' if limit == binding else 'kept'}; without the output "
+            f"{short(limit.value(nothing()), 3)}",
+            share=limits_drawn.shares(limit, value),
         )
         for limit, value in order[:most]
     )
@@ -548,7 +430,8 @@ def _cost_cards(
     """What it comes to as ε, and what it costs, where that is known."""
     delta = state.attacker[DELTA.key]
     epsilon = next(x for x in readings if x.key == "epsilon").value
-    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", "as reported", "ε")]
+    said = "0 without the output"
+    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", said, "ε")]
     batch = family.fixed.get("batch_size")
     if family.parameter == "noise_multiplier" and batch:
         said = "on the mean gradient, clipped at norm C"
@@ -560,74 +443,16 @@ def _cost_cards(
     return cards
 
 
-_WAYS = "Other ways to keep the same limits"
-
-
-def _schedule(state: ChooseState, family: NamedFamily) -> bool:
-    """Whether there are batches and epochs to choose between."""
-    return family.parameter == "noise_multiplier" and {"epochs", "batch_size"} <= set(family.fixed)
-
-
 def ways(state: ChooseState) -> Table:
-    """The noise multiplier for other batch sizes and epochs; a cell takes its schedule over."""
-    family = controls.family(state.mechanism, state.parameter)
-    limits = tuple(answering.accepted(state.bounds, state.attacker))
-    (term,) = terms(state.mechanism)
-    batch, epochs, size = (float(term.values[x]) for x in ("batch_size", "epochs", "data_size"))
-    batches = [b for b in (round(batch / 4), batch, batch * 4, batch * 16) if 1 <= b <= size]
-    several = [max(0.1, epochs / 3), epochs, 2 * epochs, 4 * epochs]
-    rows, sets = [], []
-    for one in batches:
-        cells, chosen = [], []
-        for passes in (float(short(x, 2)) if x != epochs else x for x in several):
-            numbers = {**term.values, "batch_size": one, "epochs": passes}
-            try:
-                found, _, _ = _solved(
-                    str(Term(term.name, numbers)), family.parameter, limits, False
-                )
-                cells.append(f"{short(found.short, 3, up=True)}\n{short(found.short / one, 2)}")
-            except (Infeasible, InvalidArgument, NotCertified):
-                cells.append("none")
-            chosen.append({"mechanism": str(Term(term.name, numbers))})
-        rows.append((f"{one:,.0f}", *cells))
-        sets.append(tuple(chosen))
-    head = ("batch \\ epochs", *(short(float(short(x, 2)), 4) for x in several))
-    note = (
-        "The noise multiplier that is needed and, beneath it, the noise on the mean gradient in "
-        "units of the clipping norm. Larger batches need a larger multiplier, and still leave each "
-        "step less noisy. Choose a cell to take it over."
-    )
-    return Table(_WAYS, head, tuple(rows), note, tuple(sets))
+    """Other batch sizes and epochs under the same limits."""
+    limits = answering.accepted(state.bounds, state.attacker)
+    return schedules.ways(state.mechanism, state.parameter, limits)
 
 
 def _filled(text: str, parameter: str, value: float) -> str:
     """The mechanism with what was chosen, for views that ask for all of it."""
     (term,) = terms(text)
     return str(Term(term.name, {parameter: value, **term.values}))
-
-
-def _frameworks(state: ChooseState, family: NamedFamily, value: float) -> tuple[Code, ...]:
-    """The same choice in the words of a training library."""
-    if not _schedule(state, family) or family.fixed.get("scheme", "poisson") != "poisson":
-        return ()
-    known = {key: float(family.fixed[key]) for key in ("batch_size", "data_size", "epochs")}
-    return (
-        Code(
-            "Opacus",
-            f"""\
-# A loader with batch_size={known["batch_size"]:.0f} over {known["data_size"]:,.0f} records.
-model, optimizer, loader = PrivacyEngine().make_private(
-    module=model,
-    optimizer=optimizer,
-    data_loader=loader,
-    noise_multiplier={value!r},
-    max_grad_norm=C,
-    poisson_sampling=True,
-)
-# Train for {short(known["epochs"])} epochs, then stop.
-""",
-        ),
-    )
 
 
 def _said(readings: Sequence[Reading]) -> tuple[Words, ...]:
@@ -646,21 +471,6 @@ def _values(family: NamedFamily, value: float) -> list[float]:
     finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
     asked |= {float(round(number)) for number in finer if number >= 1} if family.whole else finer
     return sorted(asked)
-
-
-def _drawings(
-    name: str,
-    limits: Sequence[Limit],
-    curve: TradeoffCurve,
-    prior: float,
-    cost: Drawing | None,
-) -> tuple[Drawing, ...]:
-    """The cost first, where there is any, then the curve that the choice leaves to an attacker."""
-    curves = (
-        replace(curve_picture(kind, name, curve, limits, prior), kind=kind, title=title)
-        for kind, title in KINDS[1:]
-    )
-    return (*((cost,) if cost else ()), *curves)
 
 
 VIEW = View(

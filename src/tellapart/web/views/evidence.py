@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -76,11 +77,19 @@ def cards(summary: AuditSummary) -> tuple[Card, ...]:
             Card("Multiple-testing budget", f"α = {alpha}", "", "of a false refutation",
                  "multiple-testing budget")
         )  # fmt: skip
-    made.append(
-        Card("Scores", f"{(summary.members or 0) + (summary.non_members or 0):,}", "",
-             f"{summary.members:,} of members, {summary.non_members:,} of non-members")
-    )  # fmt: skip
-    return tuple(made)
+    return (*made, _power(summary))
+
+
+def _power(summary: AuditSummary) -> Card:
+    """Which leak would have been shown, where that is said; else how many scores there are."""
+    said = next((reason for reason in summary.reasons if reason.startswith("Power:")), "")
+    leak = re.search(r"\S+ ≥ [\d.]+", said)
+    if leak:
+        beside = "such a leak, an optimal attack shows with 90 % probability"
+        return Card("Power", leak.group(), "", beside, "power")
+    members, others = summary.members or 0, summary.non_members or 0
+    beside = f"{members:,} of members, {others:,} of non-members"
+    return Card("Scores", f"{members + others:,}", "", beside)
 
 
 def picture(kind: str, result: AuditResult) -> Drawing | None:
