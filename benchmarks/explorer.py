@@ -1,8 +1,9 @@
 """Is the explorer quick enough to drag? A slider in a real browser, from its event to the paint.
 
-A move is timed in the page: from the slider's input event until picture, numbers and URL have
-changed and the next frame is painted. Targets: a median of at most 60 ms for mechanisms with a
-formula, 120 ms for DP-SGD of 100,000 steps, and a page that is ready within 1.5 s of a first visit.
+A move is timed in the page: from the slider's input event until picture and numbers have changed
+and the next frame is painted; the URL follows when the hand rests. Targets: a median of at most
+60 ms for mechanisms with a formula, 120 ms for DP-SGD of 100,000 steps, and a first visit that is
+painted within 0.4 s, answer and picture included.
 CPU times beside it, of the server and of the browser, tell where the time goes; wall times depend
 on what else the machine does.
 """
@@ -23,7 +24,7 @@ from _timing import print_rows, told, versions
 from playwright.sync_api import Browser, Page, sync_playwright
 
 MOVES, VISITS = 60, 9
-CLOSED_MS, TRAINING_MS, READY_MS = 60.0, 120.0, 1_500.0
+CLOSED_MS, TRAINING_MS, PAINT_MS = 60.0, 120.0, 400.0
 CLOSED = {
     "any (ε, δ)": "any:epsilon=1,delta=1e-5",
     "Laplace": "laplace:epsilon=1",
@@ -39,30 +40,27 @@ TRAINING = {
 }
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
-# Calls `then` with the time of the first frame painted after all that was asked is shown.
-WATCH = """
-  const answered = () => {
-    const html = document.documentElement;
-    const head = document.querySelector("#answer .headline");
-    return html.dataset.asked && html.dataset.asked === html.dataset.shown
-      && head && head.dataset.number === html.dataset.shown;
-  };
-  const watch = new MutationObserver(() => {
-    if (!answered()) return;
-    watch.disconnect();
-    requestAnimationFrame(() => setTimeout(() => then(performance.now()), 0));
-  });
-  watch.observe(document, { subtree: true, childList: true, attributes: true });
-"""
-MOVE = f"""([selector, place]) => new Promise((then) => {{
-  {WATCH}
+# From a slider's event to the first frame painted after all that was asked is shown.
+MOVE = """([selector, place]) => new Promise((then) => {
+  const html = document.documentElement, before = html.dataset.asked;
   const slider = document.querySelector(selector), start = performance.now();
-  const done = then;
-  then = (end) => done(end - start);
+  const watch = new MutationObserver(() => {
+    if (html.dataset.asked === before || html.dataset.asked !== html.dataset.shown) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => then(performance.now() - start), 0));
+  });
+  watch.observe(html, { attributes: true });
   slider.value = place;
-  slider.dispatchEvent(new Event("input", {{ bubbles: true }}));
-}})"""
-READY = f"window.ready = new Promise((then) => {{ {WATCH} }});"
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+})"""
+# The first paint that has contents: the page comes with its answer and its picture.
+PAINT = """() => new Promise((then) => {
+  const told = (list) => {
+    const paint = list.getEntries().find((one) => one.name === "first-contentful-paint");
+    if (paint) then(document.querySelector("#answer svg") ? paint.startTime : Infinity);
+  };
+  new PerformanceObserver(told).observe({ type: "paint", buffered: true });
+})"""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def chromium_processes() -> list[psutil.Process]:
 def moved(page: Page, url: str, server: psutil.Process) -> Moves:
     """The first dial, pulled to and fro."""
     page.goto(url)
-    page.wait_for_selector("html[data-shown]")
+    page.wait_for_selector("html.script")
     selector = "#controls input[type=range]"
     middle = int(page.locator(selector).first.input_value())
     places = [middle + (7 * k if k % 2 else -7 * k) % 150 - 75 for k in range(MOVES + 5)]
@@ -128,9 +126,8 @@ def first_visits(browser: Browser, address: str) -> list[float]:
     for _ in range(VISITS):
         context = browser.new_context()
         page = context.new_page()
-        page.add_init_script(READY)
-        page.goto(address)
-        seconds.append(page.evaluate("window.ready"))
+        page.goto(f"{address}explore")
+        seconds.append(page.evaluate(PAINT))
         context.close()
     return seconds
 
@@ -149,7 +146,7 @@ def main() -> int:
         return 1
     with serving() as (address, server), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        print(versions("tellapart", "dash", "waitress", "numpy"), end=", ")
+        print(versions("tellapart", "starlette", "uvicorn", "numpy"), end=", ")
         print(f"Chromium {browser.version}")
         load = os.getloadavg()[0]
         print(f"{os.cpu_count()} cores, load average {load:.1f} when this began\n")
@@ -158,7 +155,7 @@ def main() -> int:
         page.set_default_timeout(30_000)
         kinds = ((CLOSED, CLOSED_MS), (TRAINING, TRAINING_MS))
         times = {
-            name: (moved(page, f"{address}?mechanism={text}", server), target)
+            name: (moved(page, f"{address}explore?mechanism={text}", server), target)
             for mechanisms, target in kinds
             for name, text in mechanisms.items()
         }
@@ -166,11 +163,11 @@ def main() -> int:
     print(f"A slider's move to its paint, ms over {MOVES} moves")
     head = ["mechanism", "median", "p90", "server CPU", "browser CPU", "target"]
     print_rows(head, [row(name, *measured) for name, measured in times.items()])
-    ready = statistics.median(visits)
+    paint = statistics.median(visits)
     print(
-        f"Page ready: median {ready:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits"
+        f"First paint: median {paint:.0f} ms, slowest {max(visits):.0f} ms of {VISITS} first visits"
     )
-    missed = told(f"page ready in {READY_MS:g} ms", ready < READY_MS)
+    missed = told(f"first paint in {PAINT_MS:g} ms", paint < PAINT_MS)
     for mechanisms, target in kinds:
         worst = max(times[name][0].median for name in mechanisms)
         missed |= told(f"every median at most {target:g} ms ({worst:.1f})", worst <= target)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import getitem
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import numpy as np
 
@@ -386,58 +386,43 @@ def command_case(seed):
     return {"kind": "command", "argv": [one.replace("\0", "") for one in argv], "files": files}
 
 
-VIEWS = ("/", "/point", "/choose", "/compare", "/auxiliary", "/audit", "/nowhere", 3, None, [])
+VIEWS = ("", "explore", "check", "choose", "compare", "correlated", "audit", "glossary", "nowhere")
+KINDS = ("", "/report", "/csv", "/json", "/svg", "/python", "/command", "/nothing")
 
 
 def page_case(seed):
     """A request as the page sends them, spoilt at one level or another."""
     rng = random.Random(f"page {seed}")  # noqa: S311
-    asked = _asked(rng)
-    names = (("told", "data"), ("answer", "children"), ("question", "children"))
-    sent = {
-        "output": "..told.data...answer.children...question.children..",
-        "outputs": [{"id": one, "property": which} for one, which in names],
-        "inputs": [{"id": "asked", "property": "data", "value": asked}],
-        "changedPropIds": ["asked.data"],
-    }
-    if rng.random() < 0.2:
-        at = rng.choice(list(sent))
-        sent[at] = _odd_value(rng)
-    body = json.dumps(sent).encode()
+    values, view, file = _values(rng), rng.choice(VIEWS), None
+    if rng.random() < 0.3:
+        name, content = rng.choice(list(good_files(rng).items()))
+        if rng.random() < 0.7:
+            content = mutated(rng, content)
+        file, view = {"name": name, "content": _packed(content)}, rng.choice(["audit", "choose"])
+    if rng.random() < 0.3:
+        values[rng.choice(["changed", "shape", "part", "file", "record"])] = _odd_value(rng)
+    body = json.dumps(values if rng.random() < 0.95 else _odd_value(rng)).encode()
     if rng.random() < 0.2:
         body = mutated(rng, body)
-    path, method = "/_dash-update-component", "POST"
-    if rng.random() < 0.15:
-        path = rng.choice(["/", "/audit", "/assets/page.js", "/_dash-layout", "/assets/../x"])
-        path += rng.choice(["", "?" + quote(rng.choice(ODD), errors="surrogateescape")])
-        method = rng.choice(["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"])
+    path, method = f"/api/{view}{rng.choice(KINDS) if rng.random() < 0.2 else ''}", "POST"
+    if rng.random() < 0.25:
+        path = rng.choice([f"/{view}", f"/{view}", "/assets/page.js", "/health", "/assets/../x"])
+        pairs = [(key, str(value)) for key, value in values.items()]
+        odd = quote(rng.choice(ODD), errors="surrogateescape")
+        path += rng.choice(["", f"?{odd}", "?" + urlencode(pairs, errors="replace")])
+        method = rng.choice(["GET", "GET", "GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"])
     headers = {"Host": f"127.0.0.1:{PORT}", "Content-Type": "application/json"}
     if rng.random() < 0.1:
         odd = rng.choice(["", "x", "127.0.0.1:x", "[::1", "a:b:c", "\x7f", "localhost:99999999999"])
-        headers[rng.choice(["Host", "Origin", "Content-Type", "Content-Length"])] = odd
+        headers[rng.choice(["Host", "Origin", "Content-Type", "Cookie"])] = odd
     return {
         "kind": "page",
         "method": method,
         "path": path,
         "headers": headers,
         "body": _packed(body),
+        "file": file,
     }
-
-
-def _asked(rng):
-    """What the page asks: a view, its values, what changed, a number and perhaps a file."""
-    asked = {"view": rng.choice(VIEWS), "values": _values(rng), "number": rng.randrange(9)}
-    if rng.random() < 0.3:
-        name, content = rng.choice(list(good_files(rng).items()))
-        if rng.random() < 0.7:
-            content = mutated(rng, content)
-        asked["file"] = {"name": name, "content": f"data:;base64,{_packed(content)}"}
-        asked["view"] = "/audit"
-    if rng.random() < 0.3:
-        asked[rng.choice(["view", "values", "number", "file", "changed", "query"])] = _odd_value(
-            rng
-        )
-    return asked if rng.random() < 0.95 else _odd_value(rng)
 
 
 FIELDS = (

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart import audit, choose, notebook, report, risk, worlds
 from tellapart.drawing.card import Bar, Card, Cell
+from tellapart.drawing.icons import IconArray, icons
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
-from tellapart.drawing.svg import svg, ticks
+from tellapart.drawing.svg import svg, table, thumbnail, ticks
 from tellapart.worlds.frameworks import compare_frameworks
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'x'"
@@ -279,3 +280,42 @@ def test_a_choice_names_its_parameter_and_a_verdict_what_its_lines_are():
     verdict = audit.judge(ta.guarantee(epsilon=1), audit.from_counts(counts))._repr_html_()
     for name in ("the claim allows", "shown by the attack", "the attack, observed"):
         assert f"</span>{name}</div>" in verdict
+
+
+# -- charts for a page and a file -----------------------------------------------------------------
+
+
+def _crossing():
+    line = Trace("falls & rises", (0.0, 0.5, 1.0), (1.0, 0.0, 0.5), Ink.SECOND)
+    spot = Spot("<here>", 0.25, 0.5, Ink.FIRST, Mark.GOOD)
+    return Drawing("T", "C", Axis("x", 0, 1), Axis("y", 0, 1), (line,), (spot,))
+
+
+def test_a_chart_as_a_table_reads_its_lines_where_they_are_drawn():
+    head, *rows = table(_crossing(), rows=5)
+    assert head == ["x", "falls & rises"]
+    assert rows[:5] == [["0", "1"], ["0.25", "0.5"], ["0.5", "0"], ["0.75", "0.25"], ["1", "0.5"]]
+    assert rows[5:] == [["<here>: 0.25", "0.5"]]
+
+
+def test_a_chart_in_a_file_names_its_lines_and_points_and_one_on_a_page_has_classes():
+    alone = ET.fromstring(svg(_crossing(), 400, 300, legend=True))  # noqa: S314
+    texts = ["".join(one.itertext()) for one in alone.iter() if one.tag.endswith("text")]
+    assert {"falls & rises", "<here>"} <= set(texts)
+    assert float(alone.get("height")) > 300
+    shown = ET.fromstring(svg(_crossing(), page=True))  # noqa: S314
+    classes = {one.get("class") for one in shown.iter()}
+    assert {"trace second", "spot good", "grid"} <= classes
+    small = ET.fromstring(thumbnail(_crossing()))  # noqa: S314
+    assert small.get("aria-hidden") == "true"
+
+
+@given(dots=st.integers(1, 1200), share=st.floats(0, 1))
+def test_an_icon_array_has_as_many_dots_as_it_says(dots, share):
+    """Rows are dashes of no length, so many pixels apart: their number is the number of dots."""
+    drawn = ET.fromstring(icons(IconArray("t", "c", dots, share * dots)))  # noqa: S314
+    found = 0
+    for path in (one for one in drawn.iter() if one.tag.endswith("path")):
+        pitch = float(path.get("stroke-dasharray").split()[1])
+        found += sum(1 + int(float(x) / pitch) for x in re.findall(r"h([\d.]+)", path.get("d")))
+    assert found == dots

@@ -388,3 +388,27 @@ def test_moments_alone_bound_the_profile_and_both_orders_are_the_larger(
     assert np.allclose(both.delta(epsilon), orders.max(axis=0), rtol=1e-8)
     for at in epsilon[1:]:  # alone as together
         assert both.delta(float(at)) == pytest.approx(float(both.delta([at])[0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("steps", [10_000, 1_000_000])
+def test_what_tells_members_for_sure_has_no_area(steps: int) -> None:
+    """So much training leaves nothing to guess: a curve along the axes, and no fault on the way."""
+    curve = ta.dp_sgd(0.5, 0.5, steps).curve(ta.Order.PRESENT)
+    assert curve.area() == pytest.approx(0.0, abs=1e-9)
+    assert curve.tpr(0.01) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_what_was_asked_before_changes_no_answer() -> None:
+    """Rates that were asked for lately are kept, of the curve alone and in nobody else's hands."""
+    fpr = np.linspace(0.0, 1.0, 21)
+    curve = ta.dp_sgd(1.0, 0.01, 500).curve()
+    fresh = [ta.dp_sgd(1.0, 0.01, 500).curve() for _ in range(3)]
+    alone = fresh[0].tpr(fpr), fresh[1].beta(fpr), fresh[2].tpr(fpr[1:].reshape(4, 5))
+    for _ in range(2):
+        taken = curve.tpr(fpr)
+        assert np.array_equal(taken, alone[0])
+        taken[:] = 7.0
+        assert np.array_equal(curve.beta(fpr), alone[1])
+        assert np.array_equal(curve.tpr(fpr[1:].reshape(4, 5)), alone[2])
+        for at in np.linspace(0.1, 0.9, 20):  # more than are kept
+            curve.tpr(float(at))

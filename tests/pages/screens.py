@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Locator, Page
 
-# All that was asked is shown: controls, picture and URL (html), and the answer beside them.
+# All that was asked is shown: controls, picture, answer and URL.
 ANSWERED = """() => {
-  const html = document.documentElement.dataset, head = document.querySelector("#answer .headline");
-  return html.asked && html.asked === html.shown && html.shown === html.kept
-    && head && head.dataset.number === html.shown;
+  const html = document.documentElement.dataset;
+  return html.asked && html.asked === html.shown && html.shown === html.kept;
+}"""
+# A text of the page without some of its parts.
+WITHOUT = """([css, left_out]) => {
+  const copy = document.querySelector(css).cloneNode(true);
+  for (const one of copy.querySelectorAll(left_out)) one.remove();
+  return copy.textContent;
 }"""
 FOCUSED = "() => document.activeElement && document.activeElement.id"
 
@@ -25,7 +30,7 @@ class Screen:
     errors: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
 
-    def open(self, path: str = "/") -> Screen:
+    def open(self, path: str = "/explore") -> Screen:
         self.page.goto(self.address + path.lstrip("/"))
         return self.settle()
 
@@ -42,33 +47,44 @@ class Screen:
 
     @property
     def headline(self) -> str:
-        return self.page.inner_text("#answer .headline h2")
+        """The sentence, without its baseline."""
+        return self.page.evaluate(WITHOUT, ["#answer h1", ".aside"]).strip()
 
     @property
     def said(self) -> str:
-        """All of the answer, but what can be taken along."""
-        return self.page.evaluate(
-            """() => [...document.querySelectorAll("#answer > :not(.take)")]
-                     .map((one) => one.innerText).join("\\n")"""
-        )
+        """All of the answer, but what can be taken along, and where a pointer reads."""
+        return self.page.evaluate(WITHOUT, ["#answer", ".take, .codes, .plot, .next, .astable"])
 
     @property
     def rows(self) -> list[list[str]]:
         """The cells of every table of the answer."""
         return self.page.evaluate(
-            """() => [...document.querySelectorAll("#answer tbody tr")]
+            """() => [...document.querySelectorAll("#answer .told tbody tr")]
                      .map((row) => [...row.cells].map((cell) => cell.textContent))"""
         )
 
     @property
     def sentences(self) -> list[str]:
-        return self.page.locator("#answer > section:not(.take) p").all_inner_texts()
+        return self.page.locator(
+            "#answer .told section:not(.sentences, .about) > p"
+        ).all_inner_texts()
+
+    @property
+    def cards(self) -> list[str]:
+        """The numbers that people act on."""
+        return self.page.locator("#answer .card .value").all_inner_texts()
+
+    @property
+    def trouble(self) -> str:
+        """What is said to be wrong, wherever that is."""
+        every = self.page.locator("#trouble, .at-field").all_inner_texts()
+        return " ".join(filter(None, every))
 
     @property
     def lines(self) -> dict[str, str]:
         """Each line of the picture, by its place: the path that draws it."""
         return self.page.evaluate(
-            """() => Object.fromEntries([...document.querySelectorAll("#picture path.trace")]
+            """() => Object.fromEntries([...document.querySelectorAll("#chart .plot path.trace")]
                      .map((one, k) => [k, one.getAttribute("d")]))"""
         )
 
@@ -79,11 +95,9 @@ class Screen:
             """() => {
               const found = {}, all = "#controls input:not([type=file]), #controls select";
               for (const one of document.querySelectorAll(all)) {
-                found[one.id] = one.type === "checkbox" ? one.checked
+                found[one.id] = ["checkbox", "radio"].includes(one.type) ? one.checked
                   : one.type === "range" ? one.getAttribute("aria-valuetext") : one.value;
               }
-              const chosen = document.querySelectorAll("#switches input:checked");
-              for (const one of chosen) found[one.name] = one.value;
               return found;
             }"""
         )
@@ -101,16 +115,17 @@ class Screen:
         )
 
     def code(self, label: str) -> str:
-        return self.page.locator("button[data-copies]", has_text=label).get_attribute("data-copies")
+        """What can be copied, as it stands on the page."""
+        return self.page.locator(f"#{label}-text").text_content()
 
     # -- what a person does
 
     def number(self, name: str) -> Locator:
         """The exact value of a dial."""
-        return self.page.locator(f'[data-field="{name}"] input[type="number"]')
+        return self.page.locator(f'#controls [data-field="{name}"] input[data-exact]')
 
     def slider(self, name: str) -> Locator:
-        return self.page.locator(f'[data-field="{name}"] input[type="range"]')
+        return self.page.locator(f'#controls [data-field="{name}"] input[type="range"]')
 
     def tab_to(self, wanted: str, most: int = 80) -> str:
         """Press Tab until the focus is on what matches a selector; give its id."""

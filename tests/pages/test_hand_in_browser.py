@@ -1,34 +1,12 @@
-"""The page under a hand: nothing slips away, everything is large enough, the eye is led."""
+"""The page under a hand: everything is large enough, and settings wait in a sheet on a phone."""
 
 from tellapart.web.views import VIEWS
 
 PHONE = {"width": 390, "height": 844}
-SMALLER = """() => [...document.querySelectorAll("nav a, select, button, .buttons label, input")]
+SMALLER = """() => [...document.querySelectorAll("nav a, select, button, .button, input")]
   .filter((one) => one.offsetParent && !["radio", "checkbox", "file"].includes(one.type))
+  .filter((one) => !one.classList.contains("term"))
   .filter((one) => one.getBoundingClientRect().height < 31.5).map((one) => one.outerHTML)"""
-
-
-def top(screen, css):
-    return screen.page.locator(css).evaluate("(one) => one.getBoundingClientRect().top + scrollY")
-
-
-def turn(screen, field, place):
-    screen.slider(field).evaluate(
-        "(one, to) => { one.value = to; one.dispatchEvent(new Event('input')); }", place
-    )
-    return screen.settle()
-
-
-def test_a_slider_stays_where_it_is_when_the_picture_goes(visit):
-    screen = visit(**PHONE).open("/choose")
-    slider = '[data-field="max_advantage"] input[type="range"]'
-    before = top(screen, slider)
-    turn(screen, "max_advantage", 1000)
-    assert screen.lines == {}
-    assert top(screen, slider) == before
-    turn(screen, "max_advantage", 500)
-    assert screen.lines
-    assert top(screen, slider) == before
 
 
 def test_fingers_find_what_they_need(visit):
@@ -38,10 +16,22 @@ def test_fingers_find_what_they_need(visit):
         assert screen.page.evaluate(SMALLER) == []
 
 
-def test_a_view_begins_with_its_question_and_what_a_newcomer_must_know(visit):
-    screen = visit().open("/")
-    for path, view in list(VIEWS.items())[1:]:
-        screen.page.click(f'nav a[data-view="{path}"]')
-        screen.settle()
-        assert screen.page.inner_text("#lead") == view.lead
-        assert screen.page.evaluate("document.activeElement.id") == "question"
+def test_on_a_phone_one_dial_is_at_hand_and_the_rest_in_a_sheet(visit):
+    screen = visit(**PHONE).open("/explore?mechanism=gaussian:sigma=1")
+    assert not screen.page.locator("#controls").is_visible()
+    dial = screen.page.locator('#bar [data-field="mechanism.0.sigma"] input[data-exact]')
+    dial.fill("2")
+    screen.settle()
+    assert "sigma%3D2" in screen.url
+    screen.page.click("#all-settings")
+    assert screen.number("mechanism.0.sigma").input_value() == "2"
+    screen.number("fpr").fill("0.2")
+    screen.settle()
+    screen.page.keyboard.press("Escape")
+    assert not screen.page.locator("#controls").is_visible()
+    assert screen.page.evaluate("document.activeElement.id") == "all-settings"
+    assert "fpr=0.2" in screen.url
+    screen.page.locator("label.menu").click()
+    screen.page.click('header nav a[data-view="compare"]')
+    screen.settle()
+    assert screen.number("mechanism.0.sigma").input_value() == "2"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tellapart as ta
+from tellapart.web.glossary import TERMS as PAGE_TERMS
 
 GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 TEXT = GLOSSARY.read_text(encoding="utf-8")
@@ -57,3 +58,10 @@ def test_methods_in_the_glossary_exist():
     assert len(METHODS) > 10
     owners = {"mechanism": ta.Laplace, "curve": ta.TradeoffCurve}
     assert [pair for pair in METHODS if not hasattr(owners[pair[0]], pair[1])] == []
+
+
+def test_sentences_on_the_page_are_those_of_the_glossary():
+    blocks = re.findall(r"((?:^\S.*\n)+)  (.*)\n", TEXT, re.M)
+    said = {name: words for names, words in blocks for name in names.splitlines()}
+    assert len(PAGE_TERMS) > 20
+    assert [name for name, first in PAGE_TERMS.items() if not said[name].startswith(first)] == []

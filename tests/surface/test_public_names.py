@@ -99,7 +99,7 @@ NAMES = {
     "tellapart.report": "QUESTIONS Report of of_decision page write",
     "tellapart.reproduce": "run table_one verdicts",
     "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
-    "tellapart.web": "address example free_port serve",
+    "tellapart.web": "address create example free_port serve",
 }
 MOST_WORDS = 20
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,7 +30,7 @@ def test_the_risks_to_choose_by_can_be_limited():
 
 def test_the_pages_of_the_explorer_are_those_that_there_are():
     told = [(title, question) for title, question, _ in rows("explorer.md", "page")]
-    assert told == [(view.title, view.question) for view in VIEWS.values()]
+    assert told == [(view.title, view.question) for view in VIEWS.values() if view.listed]
     commands = {re.match(r"`tellapart (\w+)`", line)[1] for *_, line in rows("explorer.md", "page")}
     assert commands <= set(COMMANDS)
 

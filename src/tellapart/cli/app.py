@@ -38,6 +38,7 @@ COMMANDS = {
     "frameworks": "frameworks",
     "noise": "noise",
     "explore": "explore",
+    "serve": "explore",
     "reproduce": "reproduce",
 }
 _CLOSED = (

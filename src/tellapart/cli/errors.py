@@ -21,7 +21,7 @@ _GUESSED = {
     "explain": "risk",
     "open": "explore",
     "page": "explore",
-    "serve": "explore",
+    "host": "serve",
     "test": "probe",
     "ui": "explore",
     "version": "--version",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from tellapart.errors import NotCertified
 _STRIDE = 8.0
 # From such a δ on it is worth a look whether ε is 0.
 _COMMON = 1e-3
+# Questions whose answers are kept.
+_FEW = 8
 # Beyond these shares of an end of the loss nothing, or everything, is flagged.
 _NOTHING, _EVERYTHING = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0), (1.0, 1.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -122,15 +125,31 @@ class ThresholdCurve(TradeoffCurve):
         return fpr.reshape(np.shape(tpr))
 
     def _at(self, fpr: Array) -> Tails:
-        """The best test of this FPR, randomised where no threshold has it."""
+        """The best test of this FPR, randomised where no threshold has it.
+
+        The last few are kept: summaries and pictures ask for the same rates again and again.
+        """
         flat = np.ravel(fpr).astype(float)
+        asked = np.shape(fpr), flat.tobytes()
+        if asked not in self._lately:
+            if len(self._lately) >= _FEW:
+                del self._lately[next(iter(self._lately))]
+            self._lately[asked] = self._found(flat, np.shape(fpr))
+        return self._lately[asked]
+
+    @cached_property
+    def _lately(self) -> dict[tuple[tuple[int, ...], bytes], Tails]:
+        return {}
+
+    def _found(self, flat: Array, shape: tuple[int, ...]) -> Tails:
         out = np.empty((len(Tails._fields), flat.size))
         out[:, flat <= 0] = np.array(_NOTHING)[:, None]
         out[:, flat >= 1] = np.array(_EVERYTHING)[:, None]
         inside = np.flatnonzero((flat > 0) & (flat < 1))
         if inside.size:
             out[:, inside] = self._solved_fpr(flat[inside])
-        return Tails(*out.reshape(len(out), *np.shape(fpr)))
+        out.flags.writeable = False
+        return Tails(*out.reshape(len(out), *shape))
 
     def _solved_fpr(self, fpr: Array) -> Array:
         ends = self._smallest_loss(), self._largest_loss()

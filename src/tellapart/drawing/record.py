@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -73,7 +73,18 @@ class Drawing:
     y: Axis
     traces: tuple[Trace, ...]
     spots: tuple[Spot, ...] = ()
+    kind: str = ""  # by which one of several is picked
 
     def data(self) -> dict[str, Any]:
         """The picture as plain data."""
-        return asdict(self)
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    """As `dataclasses.asdict`, which would copy every number of a line on its way."""
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if not isinstance(value, tuple):
+        return value
+    return list(value) if value and isinstance(value[0], float) else [_plain(x) for x in value]

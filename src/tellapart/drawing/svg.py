@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 
 from tellapart._decimals import plain_exponent
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
@@ -34,28 +35,109 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 8.0, 36.0
 _FLAT = 0.25
 
 
-def svg(drawing: Drawing, width: int = 232, height: int = 196) -> str:
-    """The chart with its title and its caption for people who do not see it."""
-    plane = _Plane(drawing, width, height)
+def svg(
+    drawing: Drawing,
+    width: int = 232,
+    height: int = 196,
+    *,
+    page: bool = False,
+    legend: bool = False,
+) -> str:
+    """The chart with its title and its caption for people who do not see it.
+
+    For a ``page`` with a style sheet every part has its class, and letters of the page's size;
+    with a ``legend`` the names of lines and points stand beneath, for a file on its own.
+    """
+    under = _legend(drawing, height) if legend else []
+    plane = _Plane(drawing, width, height, page)
+    whole = height + 18 * len(under) + (8 if under else 0)
+    letters = 12 if page else 11
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="11" '
-        'fill="currentColor">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{whole}" '
+        f'viewBox="0 0 {width} {whole}" role="img" font-family="sans-serif" '
+        f'font-size="{letters}" fill="currentColor">',
         f"<title>{escape(drawing.title)}</title><desc>{escape(drawing.caption)}</desc>",
         *plane.frame(),
         *(plane.trace(trace) for trace in drawing.traces),
         *(plane.spot(spot) for spot in drawing.spots),
+        *under,
     ]
     return "".join([*parts, "</svg>"])
+
+
+def thumbnail(drawing: Drawing, width: int = 150, height: int = 56) -> str:
+    """The lines and points alone, for a small picture beside a large one."""
+    plane = _Plane(drawing, width, height, page=True)
+    plane.left, plane.right, plane.top, plane.bottom = 3, width - 3, 3, height - 3
+    parts = [plane.trace(trace) for trace in drawing.traces]
+    parts += [plane.spot(spot) for spot in drawing.spots]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'aria-hidden="true">{"".join(parts)}</svg>'
+    )
+
+
+def table(drawing: Drawing, rows: int = 11) -> list[list[str]]:
+    """The chart as a table: each line at a few places along the axis, under its name."""
+    lines = [trace for trace in drawing.traces if not trace.filled and len(trace.x) > 1]
+    axis = drawing.x
+    steps = [place / (rows - 1) for place in range(rows)]
+    if axis.log:
+        places = [axis.low * (axis.high / axis.low) ** step for step in steps]
+    else:
+        places = [axis.low + step * (axis.high - axis.low) for step in steps]
+    head = [axis.label, *(trace.name for trace in lines)]
+    body = [[_cell(place), *(_cell(_at(trace, place)) for trace in lines)] for place in places]
+    named = {spot.name: spot for spot in drawing.spots}.values()
+    ends = [[f"{spot.name}: {_cell(spot.x)}", _cell(spot.y)] for spot in named]
+    return [head, *body, *([*row, *[""] * (len(head) - 2)][: len(head)] for row in ends)]
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else plain_exponent(f"{value:.3g}")
+
+
+def _at(trace: Trace, place: float) -> float | None:
+    """Where the line lies at this place; it is straight between its points."""
+    pairs = list(zip(trace.x, trace.y, strict=True))
+    for (left, low), (right, high) in pairwise(pairs):
+        if left <= place <= right and right > left:
+            return low + (high - low) * (place - left) / (right - left)
+    return None
+
+
+def _legend(drawing: Drawing, top: int) -> list[str]:
+    """One line for each name, with a piece of its line or its point."""
+    made = []
+    for k, trace in enumerate(drawing.traces):
+        y = top + 18 * k + 8
+        dashes = DASHES.get(trace.ink, "4 3" if trace.dashed else "")
+        drawn = f' stroke-dasharray="{dashes}"' if dashes else ""
+        made.append(
+            f'<path d="M{px(_LEFT)} {y}h26" stroke="{COLOURS[trace.ink]}" stroke-width="2"{drawn}/>'
+            f'<text x="{px(_LEFT + 34)}" y="{y + 4}">{escape(trace.name)}</text>'
+        )
+    named = {spot.name: spot for spot in drawing.spots}.values()
+    for k, spot in enumerate(named, len(made)):
+        y = top + 18 * k + 8
+        made.append(
+            f'<circle cx="{px(_LEFT + 13)}" cy="{y}" r="4" fill="{COLOURS[spot.ink]}"/>'
+            f'<text x="{px(_LEFT + 34)}" y="{y + 4}">{escape(spot.name)}</text>'
+        )
+    return made
 
 
 class _Plane:
     """Where numbers lie on the page."""
 
-    def __init__(self, drawing: Drawing, width: int, height: int) -> None:
-        self.drawing = drawing
-        self.left, self.right = _LEFT, width - _RIGHT
-        self.top, self.bottom = _TOP, height - _BOTTOM
+    def __init__(self, drawing: Drawing, width: int, height: int, page: bool = False) -> None:
+        self.drawing, self.page = drawing, page
+        more = 12 if page else 0
+        self.left, self.right = _LEFT + more, width - _RIGHT
+        self.top, self.bottom = _TOP, height - _BOTTOM - more / 2
+
+    def _class(self, name: str) -> str:
+        return f' class="{name}"' if self.page else ""
 
     def x(self, value: float) -> float:
         return self.left + _share(self.drawing.x, value) * (self.right - self.left)
@@ -68,7 +150,10 @@ class _Plane:
         across, up = self.drawing.x, self.drawing.y
         lines = [f"M{px(self.x(tick))} {px(self.top)}V{px(self.bottom)}" for tick in ticks(across)]
         lines += [f"M{px(self.left)} {px(self.y(tick))}H{px(self.right)}" for tick in ticks(up)]
-        grid = f'<path d="{"".join(lines)}" stroke="currentColor" stroke-opacity=".18"/>'
+        drawn = "".join(lines)
+        grid = (
+            f'<path{self._class("grid")} d="{drawn}" stroke="currentColor" stroke-opacity=".18"/>'
+        )
         under = px(self.bottom + 14)
         numbers = [
             f'<text x="{px(self.x(tick))}" y="{under}">{written(tick, across)}</text>'
@@ -96,8 +181,10 @@ class _Plane:
         drawn = f' stroke-dasharray="{dashes}"' if dashes else ""
         drawn += ' stroke-opacity=".6"' if trace.ink is Ink.CHANCE else ' stroke-width="2"'
         fill = f'"{colour}" fill-opacity=".15"' if trace.filled else '"none"'
+        dashed = " dashed" if trace.dashed else ""
+        kind = self._class(f"trace {trace.ink}{dashed}{' filled' if trace.filled else ''}")
         return (
-            f'<path d="{path}" stroke="{colour}" fill={fill}{drawn}>'
+            f'<path{kind} d="{path}" stroke="{colour}" fill={fill}{drawn}>'
             f"<title>{escape(trace.name)}</title></path>"
         )
 
@@ -115,8 +202,9 @@ class _Plane:
                 f'<rect x="{px(low)}" y="{px(roof)}" width="{px(high - low)}" '
                 f'height="{px(floor - roof)}" fill-opacity=".15"/>'
             )
+        kind = self._class(f"spot {spot.mark}")
         return (
-            f'<g fill="{COLOURS[spot.ink]}">{box}<circle cx="{px(self.x(spot.x))}" '
+            f'<g{kind} fill="{COLOURS[spot.ink]}">{box}<circle cx="{px(self.x(spot.x))}" '
             f'cy="{px(self.y(spot.y))}" r="4"><title>{escape(spot.name)}</title></circle></g>'
         )
 

@@ -1,358 +1,432 @@
-"""The Dash application: one layout, answers as HTML, and callbacks that hand each question on."""
+"""The ASGI application (Starlette): pages, answers, downloads and uploads, each path its own.
+
+- ``GET /{view}?values``: a page with its answer. ``GET /assets/…``: scripts, styles, fonts.
+- ``POST /api/{view}`` with an object of values: what the page's script shows, as JSON.
+- ``GET /api/{view}/{kind}?values`` or ``POST`` with values: the same as a file to keep.
+- ``POST /api/file?name=…`` with a file's bytes (``application/octet-stream``):
+  ``{"file": "file:…"}``, which stands for it in values for as long as the visit lasts, and reaches
+  the view as a `tellapart.web.view.Dropped`; ``DELETE /api/file`` ends that.
+- ``POST /api/csp``: what a browser refused to run. ``GET /health``: whether all is well.
+
+What cannot be answered is ``{"problem": words}``; where a question is too heavy (503, 504), beside
+it stands the ``command`` that answers it on one's own machine. Addresses are relative, so that a
+proxy may put the page under any prefix. Files below ``assets/`` + `static.stamp` are kept by
+browsers until one changes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
+import math
 import re
-from collections.abc import Callable
-from importlib.resources import files
-from typing import Any, TypeVar
+import shlex
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, quote
 
-import flask
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
-from dash.exceptions import DashException, PreventUpdate
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
 
-from tellapart.drawing.record import Mark
+from tellapart import __version__, _checks
 from tellapart.errors import LimitReached
-from tellapart.web import gate, limits, questions
-from tellapart.web.answer import Answer, Table, TextFile, Words
-from tellapart.web.questions import Malformed, PageQuestion
-from tellapart.web.views import VIEWS
-from tellapart.web.workers import Crashed, Superseded, WorkerPool
+from tellapart.web import limits, static, visits
+from tellapart.web.gate import Gate, allowed
+from tellapart.web.messages import Reply, Upload
+from tellapart.web.processes import Crashed
+from tellapart.web.workers import Busy, TooLong, WorkerLimits, WorkerPool
 
-Result = TypeVar("Result")
-# Who answers: here, or in a process that can be ended.
-Answering = Callable[[Callable[[PageQuestion], Result], PageQuestion], Result]
-
-_ENDPOINT = "/_dash-update-component"
-_FILES = re.compile(r"/assets/[\w.-]+|/_dash-[\w./@-]+|/_favicon\.ico|/_reload-hash", re.ASCII)
-_TOLD = "..told.data...answer.children...question.children.."
-_REPORT = "..download.data...unreported.data.."
-_SIGNS = {Mark.GOOD: "✓ ", Mark.BAD: "✗ ", Mark.PLAIN: ""}
-_BUG = "The page could not answer this: a bug in tellapart; see the terminal that runs the page."
-
-_INDEX = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{%title%}</title>
-{%favicon%}
-{%css%}
-</head>
-<body>
-{%app_entry%}
-<footer id="foot">{%config%}{%scripts%}{%renderer%}</footer>
-</body>
-</html>"""
+LOG = logging.getLogger("tellapart.web")
+_BUG = "the page could not answer this: a bug in tellapart, which its log tells of"
+_GONE = "the file is gone, as the visit it was sent in is over: choose it again"
+_FULL = "others have sent as much as fits: try again in some minutes, or on your own machine"
+_NAME = re.compile("[a-z][a-z-]{0,39}", re.ASCII)
+_HALF = re.compile("[\ud800-\udfff]")
+_DEEPEST = 6
+_LONGEST_NAME = 200
+_LARGEST_REPORT = 16 * 1024
+_YEAR = "public, max-age=31536000, immutable"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'; report-uri api/csp"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
-def here(function: Callable[[PageQuestion], Result], question: PageQuestion) -> Result:
-    """Answer in this process."""
-    return function(question)
+class Pool(Protocol):
+    """Who answers: `WorkerPool`, or one that stands for it."""
+
+    @property
+    def state(self) -> Mapping[str, int]:
+        """How much there is to do."""
+
+    async def start(self) -> None:
+        """Get ready."""
+
+    async def ask(
+        self, function: str, *given: Any, visitor: str | None = None, quick: bool = False
+    ) -> Any:
+        """What a function of `jobs` says."""
+
+    async def close(self) -> None:
+        """Leave nothing behind."""
 
 
-def in_processes(pool: WorkerPool) -> Answering[Any]:
-    """Answer in one of these processes, each window for itself."""
+def create(
+    hosts: Collection[str] = (),
+    workers: int = limits.WORKERS,
+    patience: float = limits.PATIENCE,
+    *,
+    hushed: bool = True,
+) -> Starlette:
+    """The page as an ASGI application, for any server that runs one.
 
-    def answer(function: Callable[[PageQuestion], Any], question: PageQuestion) -> Any:
+    Parameters
+    ----------
+    hosts
+        The names that visitors reach it by (``privacy.example.org``); those of this machine are
+        answered anyhow.
+    workers
+        How many processes answer quick questions; one more answers those that take long.
+    patience
+        The seconds after which a question is given up, and the command for it handed out.
+    hushed
+        Whether a bug is logged by its place alone, without words that may quote a question.
+    """
+    most = WorkerLimits(
+        seconds=_checks.finite_above_zero(patience=patience),
+        memory=limits.MOST_MEMORY,
+        quick=_checks.whole(1, 64, workers=workers),
+    )
+    return application(WorkerPool(most, "tellapart.web.jobs", hushed=hushed), hosts)
+
+
+def application(pool: Pool, hosts: Collection[str] = ()) -> Starlette:
+    """The page, whose questions this pool answers."""
+    page = _Page(pool)
+    made = Starlette(
+        routes=[
+            Route("/health", page.health),
+            Route("/assets/{path:path}", _asset),
+            Route("/api/csp", page.count_refused, methods=["POST"]),
+            Route("/api/file", page.keep, methods=["POST"]),
+            Route("/api/file", page.leave, methods=["DELETE"]),
+            Route("/api/", page.answer, methods=["POST"]),
+            Route("/api/{view}", page.answer, methods=["POST"]),
+            Route("/api/{view}/{kind}", page.download, methods=["GET", "POST"]),
+            Route("/", page.paint),
+            Route("/{view}", page.paint),
+        ],
+        middleware=[Middleware(Gate, hosts=allowed(hosts), headers=_HEADERS, logged=_log)],
+        exception_handlers={
+            HTTPException: _told,
+            Crashed: _told,
+            LimitReached: _told,
+            ClientDisconnect: _none_waits,
+        },
+        lifespan=page.open,
+    )
+    made.router.redirect_slashes = False  # below a proxy's prefix it would lead astray
+    return made
+
+
+class _Page:
+    """Endpoints that share processes and visits."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._visits = visits.Visits()
+        self._refused = 0
+
+    @asynccontextmanager
+    async def open(self, _: Starlette) -> AsyncIterator[None]:
+        """Processes are there for as long as the page is."""
         try:
-            return pool.ask(function, question, (question.window, function.__name__))
-        except Superseded:
-            raise PreventUpdate from None
-        except Crashed:  # its process has said why
-            flask.abort(500)
+            await self._pool.start()
+            yield
+        finally:
+            await self._pool.close()
 
-    return answer
+    # -- pages and answers -------------------------------------------------------------------
 
+    async def paint(self, request: Request) -> Response:
+        """A view as a page; what is not answered at once is left to its script."""
+        view = _name(request, "view")
+        visit = visits.visit_of(request.headers.get("cookie", ""))
+        values = self._present(visit or "", _query(request))
+        try:
+            reply = await self._ask(request, "paint", view, values, quick=True)
+        except LimitReached:
+            reply = await self._ask(request, "paint", view, values, False)
+        response = _response(reply)
+        if visit is None and reply.status == 200:
+            _set_visit(request, response)
+        return response
 
-def create(answering: Answering[Any] = here) -> Dash:
-    """The explorer as a Dash application that answers this machine alone."""
-    app = Dash(
-        "tellapart",
-        assets_folder=str(files("tellapart.web").joinpath("assets")),
-        title="tellapart: membership inference risk",
-        update_title="",
-        index_string=_INDEX,
-        serve_locally=True,
-        enable_mcp=False,
-        add_log_handler=False,
-    )
-    app.layout = _layout()
-    _callbacks(app, answering)
-    _guarded(app)
-    return app
+    async def answer(self, request: Request) -> Response:
+        """What a view says about values, for the page's script."""
+        view, values = _name(request, "view"), await _values(request)
+        return await self._answered(request, "answer", view, values)
 
+    async def download(self, request: Request) -> Response:
+        """What a view says about values, as a file."""
+        view, kind = _name(request, "view"), _name(request, "kind")
+        asked = await _values(request) if request.method == "POST" else _query(request)
+        return await self._answered(request, "download", view, asked, kind)
 
-def _layout() -> html.Div:
-    links = [
-        html.A(
-            view.title,
-            href=view.path,
-            **{"data-view": view.path, "data-file": "yes" if view.takes_file else "no"},
-        )
-        for view in VIEWS.values()
-    ]
-    return html.Div(
-        [
-            html.A("Skip to the answer", href="#answer", className="skip"),
-            html.Header(
-                [
-                    html.A("tellapart", href="/", className="brand", **{"data-view": "/"}),
-                    html.Nav(links, **{"aria-label": "Views"}),
-                ]
-            ),
-            html.Main(
-                [
-                    html.H1(id="question", tabIndex="-1"),
-                    html.P(id="lead"),
-                    html.Section(
-                        [html.H2("What to look at", className="unseen"), html.Div(id="controls")],
-                        className="controls",
-                    ),
-                    html.Section(
-                        [
-                            html.H2("Picture", className="unseen"),
-                            html.P(id="trouble", role="alert", className="trouble"),
-                            html.P(id="working", role="status"),
-                            html.Div(id="switches"),
-                            html.Div(id="picture"),
-                        ],
-                        className="stage",
-                    ),
-                    html.Section(id="answer", tabIndex="-1"),
-                    html.P(id="no-report", role="alert", className="trouble"),
-                ]
-            ),
-            # What the page asks (view, values, what changed, a file) and what it is told. Both
-            # live in this window alone: the server keeps nothing between two questions.
-            dcc.Store(id="asked"),
-            dcc.Store(id="told"),
-            dcc.Store(id="wanted"),
-            dcc.Store(id="ready", data=0),
-            dcc.Download(id="download"),
-            dcc.Store(id="unreported"),
-        ]
-    )
+    async def _answered(
+        self, request: Request, job: str, view: str, values: Mapping[str, Any], *more: Any
+    ) -> Response:
+        visit = visits.visit_of(request.headers.get("cookie", "")) or ""
+        try:
+            opened = self._visits.opened(visit, values)
+        except visits.Gone:
+            return _problem(410, _GONE)
+        try:
+            return _response(await self._ask(request, job, view, opened, *more))
+        except Busy as busy:
+            status, words, headers = 503, str(busy), {"Retry-After": "5"}
+        except TooLong as long:
+            status, words, headers = 504, str(long), {}
+        link = view
+        with suppress(LimitReached, Crashed):
+            link = await self._pool.ask("address", view, opened, quick=True)
+        return _problem(status, words, own_command(link), headers)
 
+    async def _ask(self, request: Request, job: str, *given: Any, quick: bool = False) -> Reply:
+        """The reply of a process, for as long as someone waits for it."""
+        visit = visits.visit_of(request.headers.get("cookie", ""))
+        squeeze = "gzip" in request.headers.get("accept-encoding", "")
+        asked = self._pool.ask("squeezed", job, squeeze, *given, visitor=visit, quick=quick)
+        reply: Reply = await _unless_left(request, asked)
+        return reply
 
-def _callbacks(app: Dash, answering: Answering[Any]) -> None:
-    app.clientside_callback(
-        ClientsideFunction("tellapart", "start"), Output("asked", "data"), Input("ready", "data")
-    )
-    app.clientside_callback(
-        ClientsideFunction("tellapart", "show"),
-        Output("ready", "modified_timestamp"),
-        Input("told", "data"),
-        prevent_initial_call=True,
-    )
-    app.callback(
-        Output("told", "data"),
-        Output("answer", "children"),
-        Output("question", "children"),
-        Input("asked", "data"),
-        prevent_initial_call=True,
-    )(lambda asked: tell(asked, answering))
-    app.callback(
-        Output("download", "data"),
-        Output("unreported", "data"),
-        Input("wanted", "data"),
-        State("asked", "data"),
-        prevent_initial_call=True,
-    )(lambda _wanted, asked: report(asked, answering))
-    app.clientside_callback(
-        ClientsideFunction("tellapart", "unreported"),
-        Output("unreported", "modified_timestamp"),
-        Input("unreported", "data"),
-        prevent_initial_call=True,
-    )
+    def _present(self, visit: str, values: Mapping[str, str]) -> dict[str, Any]:
+        """The values of an address, which may name a file that is no more."""
+        kept: dict[str, Any] = {}
+        for key, value in values.items():
+            with suppress(visits.Gone):
+                kept |= self._visits.opened(visit, {key: value})
+        return kept
+
+    # -- files, and how it goes --------------------------------------------------------------
+
+    async def keep(self, request: Request) -> Response:
+        """Keep a file for as long as the visit lasts."""
+        name = request.query_params.get("name", "")[:_LONGEST_NAME]
+        content = await _body(request, limits.LARGEST_FILE, "application/octet-stream")
+        visit = visits.visit_of(request.headers.get("cookie", ""))
+        named = visit or visits.new_visit()
+        try:
+            kept = self._visits.keep(named, Upload(name or "file", content))
+        except visits.NoRoom:
+            return _problem(503, _FULL, headers={"Retry-After": "300"})
+        response = JSONResponse({"file": kept, "name": name, "bytes": len(content)})
+        if visit is None:
+            _set_visit(request, response, named)
+        return response
+
+    async def leave(self, request: Request) -> Response:
+        """Forget a visit's files."""
+        self._visits.leave(visits.visit_of(request.headers.get("cookie", "")) or "")
+        return Response(status_code=204)
+
+    async def count_refused(self, request: Request) -> Response:
+        """Count what a browser refused to run or load: there should be nothing."""
+        body = await _body(request, _LARGEST_REPORT, "application/csp-report")
+        self._refused += 1
+        directive = re.search(rb'"(?:effective|violated)-directive":\s*"([a-z-]{1,40})', body)
+        LOG.warning(_line(event="csp", directive=directive[1].decode() if directive else "?"))
+        return Response(status_code=204)
+
+    async def health(self, _: Request) -> Response:
+        """Whether the page answers, and how much there is to do."""
+        held = {"files": self._visits.held, "csp_reports": self._refused}
+        return JSONResponse({"status": "ok", "version": __version__, **self._pool.state, **held})
 
 
-def tell(asked: Any, answering: Answering[Any] = here) -> tuple[Any, Any, Any]:
-    """What the page shows for what it asks: controls, picture, answer, and the URL of it."""
-    question = questions.read(asked)
-    update: questions.PageUpdate
+def own_command(link: str) -> str:
+    """The command that asks the same on one's own machine, where nobody else waits.
+
+    >>> own_command("explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5")
+    "tellapart explore --patience 3600 'explore?mechanism=laplace%3Aepsilon%3D1&prior=0.5'"
+    """
+    return f"tellapart explore --patience 3600 {shlex.quote(link)}"
+
+
+# -- requests --------------------------------------------------------------------------------------
+
+
+def _name(request: Request, part: str) -> str:
+    """A part of the path that may be a view or a kind of file."""
+    name: str = request.path_params.get(part, "")
+    if name and not _NAME.fullmatch(name):
+        raise HTTPException(404)
+    return name
+
+
+def _query(request: Request) -> dict[str, str]:
+    raw: bytes = request.scope["query_string"]
     try:
-        update = answering(questions.answer, question)
-    except LimitReached as reached:
-        update = questions.refused(question, str(reached))
-    drawing = update.answer.drawing
-    data = {
-        "number": update.number,
-        "view": update.view,
-        "controls": update.controls,
-        "shape": update.shape,
-        "query": update.query,
-        "drawing": None if drawing is None else drawing.data(),
-        "problem": update.problem,
-        "lead": update.lead,
-    }
-    return data, rendered(update.answer, update.number), update.question
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise HTTPException(400, "the address must be text, in UTF-8") from None
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise HTTPException(400, "the address must say a thing once")
+    return values
 
 
-def report(asked: Any, answering: Answering[Any] = here) -> tuple[Any, str]:
-    """The report of what is on screen, as a file to keep; or none, and the words for why."""
+async def _values(request: Request) -> dict[str, Any]:
+    body = await _body(request, limits.LARGEST_REQUEST, "application/json")
     try:
-        page, why = answering(questions.report, questions.read(asked))
-    except LimitReached as reached:
-        page, why = "", str(reached)
-    if not page:
-        return no_update, f"No report was made: {why}."
-    return dcc.send_string(page, "tellapart-report.html"), ""
-
-
-def rendered(given: Answer, number: int = 0) -> list[Any]:
-    """The headline, what explains it, and code that says the same, for this question."""
-    parts: list[Any] = [
-        html.Div(
-            [
-                html.H2(_breakable(f"{_SIGNS[given.mark]}{given.headline}")),
-                *(html.P(sentence) for sentence in given.sentences),
-            ],
-            className=f"headline {given.mark}",
-            # The answer's core is read out when it changes; tables are there for who looks.
-            **{"data-number": str(number), "aria-live": "polite", "aria-atomic": "true"},
-        )
-    ]
-    parts += [_part(part) for part in given.parts]
-    codes = [("Copy as Python", given.python), ("Copy as command", given.command)]
-    blocks = [_code(label, text) for label, text in codes if text]
-    blocks += [_file(each) for each in given.files]
-    if given.reports:
-        blocks.append(html.Button("Download a privacy report", id="report-button", type="button"))
-    if blocks:
-        parts.append(html.Section([html.H3("Export"), *blocks], className="take"))
-    return parts
-
-
-def _part(part: Table | Words) -> html.Section:
-    if isinstance(part, Words):
-        return html.Section(
-            [html.H3(part.title), *(html.P(_breakable(text)) for text in part.sentences)]
-        )
-    head = html.Thead(html.Tr([html.Th(_breakable(cell), scope="col") for cell in part.head]))
-    body = html.Tbody(
-        [
-            html.Tr([html.Th(_breakable(row[0]), scope="row"), *map(_cell, row[1:])])
-            for row in part.rows
-        ]
-    )
-    table = html.Div(
-        html.Table([head, body]),
-        className="wide",
-        tabIndex="0",
-        role="region",
-        **{"aria-label": part.title},
-    )
-    note = [html.P(part.note, className="quiet")] if part.note else []
-    return html.Section([html.H3(part.title), table, *note])
-
-
-def _breakable(text: str) -> list[Any]:
-    """A text that may go on in the next line after the signs within a mechanism's name."""
-    first, *later = re.split(r"(?<=[,:(+])(?=[a-z])", text)
-    return [first, *(part for each in later for part in (html.Wbr(), each))]
-
-
-def _cell(text: str) -> html.Td:
-    """A number stays on one line with its sign."""
-    return html.Td(text, className="number" if re.fullmatch(r"[≈≤≥=]? ?[\d.e+-]+", text) else None)
-
-
-def _code(label: str, text: str) -> html.Details:
-    return html.Details(
-        [
-            html.Summary(label),
-            html.Button(label, type="button", **{"data-copies": text}),
-            html.Pre(html.Code(text), tabIndex="0"),
-        ]
-    )
-
-
-def _file(file: TextFile) -> html.Details:
-    return html.Details(
-        [
-            html.Summary(f"Save as {file.name}"),
-            html.Button(
-                f"Save as {file.name}",
-                type="button",
-                **{"data-saves": file.text, "data-name": file.name},
-            ),
-            html.P(file.use),
-            html.Pre(html.Code(file.text), tabIndex="0"),
-        ]
-    )
-
-
-def _checked(body: bytes) -> bytes:
-    """What Dash is given in place of a body: a question and nothing besides."""
-    try:
-        sent = json.loads(body.decode(), parse_constant=_no_number)
+        values = json.loads(body.decode(), parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise Malformed("it must be JSON, in UTF-8") from None
-    if not isinstance(sent, dict) or sent.get("output") not in (_TOLD, _REPORT):
-        raise Malformed("it must name what is asked for")
-    asks_report = sent["output"] == _REPORT
-    asked = _only(sent, "state" if asks_report else "inputs")
-    questions.read(asked)
-    question = {"id": "asked", "property": "data", "value": asked}
-    wanted = {"id": "wanted", "property": "data", "value": 1}
-    outputs = [dict(zip(("id", "property"), part.split("."), strict=True)) for part in _parts(sent)]
-    return json.dumps(
-        {
-            "output": sent["output"],
-            "outputs": outputs,
-            "inputs": [wanted if asks_report else question],
-            "state": [question] if asks_report else [],
-            "changedPropIds": ["wanted.data" if asks_report else "asked.data"],
-        }
-    ).encode()
-
-
-def _parts(sent: dict[str, Any]) -> list[str]:
-    return str(sent["output"]).strip(".").split("...")
+        raise HTTPException(400, "a question must be JSON, in UTF-8, of finite numbers") from None
+    if not isinstance(values, dict) or not _plain(values):
+        raise HTTPException(400, "a question must be an object of plain values") from None
+    return values
 
 
 def _no_number(name: str) -> Any:
-    raise Malformed(f"numbers must be finite, got {name}")
+    raise ValueError(name)
 
 
-def _only(sent: dict[str, Any], place: str) -> Any:
-    """What was asked, from the one place where the page puts it."""
-    held = sent.get(place)
-    if not isinstance(held, list) or len(held) != 1 or not isinstance(held[0], dict):
-        raise Malformed(f"{place} must hold one question")
-    return held[0].get("value")
+def _plain(value: Any, depth: int = 0) -> bool:
+    """Whether this is no deeper than any question, and whole letters."""
+    if isinstance(value, str):
+        return value.isascii() or not _HALF.search(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth == _DEEPEST:
+        return not isinstance(value, dict | list)
+    if isinstance(value, dict):
+        return all(_plain(key) and _plain(each, depth + 1) for key, each in value.items())
+    return not isinstance(value, list) or all(_plain(each, depth + 1) for each in value)
 
 
-def _guarded(app: Dash) -> None:
-    server: flask.Flask = app.server
-    scripts = " ".join(app.csp_hashes())
-    # Dash's parts bring styles of their own; scripts come from here, but for the one it starts by.
-    policy = (
-        f"default-src 'none'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'none'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    )
-    server.wsgi_app = gate.gate(  # type: ignore[assignment,method-assign]
-        server.wsgi_app,
-        largest=limits.LARGEST_REQUEST,
-        pages=VIEWS,
-        files=_FILES,
-        questions={_ENDPOINT: _checked},
-        headers={
-            "Content-Security-Policy": policy,
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Resource-Policy": "same-origin",
-        },
-    )
+async def _body(request: Request, most: int, kind: str) -> bytes:
+    """What was sent, of the one kind that no form of another site can send."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise HTTPException(415, f"this must be sent as {kind}")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(limits.SLOWEST_REQUEST):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise HTTPException(413, f"this may have {most:,} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, "this took too long to come") from None
+    return b"".join(parts)
 
-    @server.errorhandler(DashException)
-    def no_such_file(_: object) -> tuple[str, int]:
-        return "There is no such file.\n", 404
 
-    @server.errorhandler(500)
-    def bug(_: object) -> tuple[str, int, dict[str, str]]:
-        return _BUG + "\n", 500, {"Content-Type": "text/plain; charset=utf-8"}
+async def _unless_left(request: Request, asking: Coroutine[Any, Any, Any]) -> Any:
+    """What is asked, unless whoever asked has left: then it is given up."""
+    job, left = asyncio.ensure_future(asking), asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({job, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not job.done():
+            raise ClientDisconnect
+        return job.result()
+    finally:
+        job.cancel()
+        left.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+# -- responses -------------------------------------------------------------------------------------
+
+
+def _response(reply: Reply) -> Response:
+    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding, Cookie"}
+    if reply.squeezed:
+        headers["Content-Encoding"] = "gzip"
+    if reply.name:
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(reply.name)}"
+    return Response(reply.body, reply.status, headers, reply.kind)
+
+
+def _problem(
+    status: int, words: str, command: str = "", headers: Mapping[str, str] | None = None
+) -> Response:
+    said = {"problem": words, "command": command} if command else {"problem": words}
+    return JSONResponse(said, status, headers)
+
+
+def _set_visit(request: Request, response: Response, visit: str = "") -> None:
+    header = visits.cookie(visit or visits.new_visit(), request.url.scheme == "https")
+    response.headers["Set-Cookie"] = header
+
+
+async def _asset(request: Request) -> Response:
+    path = request.path_params["path"]
+    lasting = path.startswith(static.stamp())
+    file = static.assets().get(path.removeprefix(static.stamp()))
+    if file is None:
+        raise HTTPException(404)
+    tag = f'"{file.tag}"'
+    headers = {"ETag": tag, "Cache-Control": _YEAR if lasting else "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    headers["Vary"] = "Accept-Encoding"
+    if file.squeezed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(
+            file.squeezed, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.kind
+        )
+    return Response(file.body, headers=headers, media_type=file.kind)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """Why a request is not answered: to the script as JSON, else as a line."""
+    status, words = 500, _BUG
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, error.detail
+    elif isinstance(error, LimitReached):
+        status, words = 503, str(error)
+    # What is left of a request that was not read to its end is not waited for.
+    headers = {"Connection": "close"} if status in (408, 413, 415) else {}
+    if request.url.path.startswith("/api/"):
+        return _problem(status, words, headers=headers)
+    return Response(f"{words}\n", status, headers, "text/plain")
+
+
+async def _none_waits(_: Request, __: Exception) -> Response:
+    return Response(status_code=499)
+
+
+# -- logs ------------------------------------------------------------------------------------------
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    """One line a request: no address it came from, and nothing that was asked."""
+    path = scope["path"] if status < 400 or status >= 499 else "-"
+    if path != "/health":
+        milliseconds = round(1e3 * seconds, 1)
+        LOG.info(_line(method=scope["method"], path=path, status=status, ms=milliseconds))
+
+
+def _line(**said: Any) -> str:
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": moment, **said})

@@ -6,12 +6,14 @@ a list, a line of text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from dataclasses import field as made
 from typing import Any
 
-from tellapart._numeric.text import Scale
+from tellapart._decimals import plain_exponent
+from tellapart._numeric.text import Scale, short
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.catalogue import (
     KINDS,
@@ -27,11 +29,56 @@ from tellapart.mechanisms.catalogue import (
     terms,
 )
 from tellapart.risk.catalogue import DELTA, Argument
+from tellapart.web import presets
+
+# DP-SGD as people know it: by its records, batch size and epochs.
+DP_SGD = "dpsgd:noise_multiplier=1.12,epochs=60,batch_size=256,data_size=60000"
+
+
+def first_text(name: str) -> str:
+    """The mechanism of this name that the page starts with."""
+    return DP_SGD if name == "dpsgd" else KINDS[name].first_text
+
+
+def typed(text: str, variable: str = "") -> str:
+    """A mechanism or a promise as a person would write it in Python, by public names.
+
+    ``variable`` is the parameter that the text leaves open, and that stands there by its name.
+
+    >>> typed("dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000")
+    'ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=1000)'
+    >>> typed("gaussian:sigma=2,sampled=0.1,repeated=9+any:epsilon=0.5")
+    'ta.Gaussian(sigma=2).sampled(0.1).repeated(9).then(ta.Promise(epsilon=0.5))'
+    """
+    parts = terms(text)
+    first, *later = (_written(term, len(parts) > 1, variable) for term in parts)
+    return first + "".join(f".then({step})" for step in later)
+
+
+def _written(term: Term, step: bool, variable: str) -> str:
+    given = {**({variable: variable} if variable else {}), **term.values}
+    own = {key: value for key, value in given.items() if key not in REPETITION}
+    often = [key for key in ("sampled", "repeated") if key in given]
+    way = next(way for way in KINDS[term.name].ways if way.fits(own))
+    made = way.make.__qualname__
+    if made == "guarantee" and (step or often):  # as a step: the worst mechanism that has it
+        made = "Promise"
+    said = ", ".join(f"{key}={_literal(key, value)}" for key, value in own.items())
+    return f"ta.{made}({said})" + "".join(f".{key}({_literal(key, given[key])})" for key in often)
+
+
+def _literal(key: str, value: float | str) -> str:
+    if key in WORD_PARAMETERS:
+        meant = WORD_PARAMETERS[key].words[str(value)][0]
+        return "None" if meant is None else f"ta.{meant}"
+    if isinstance(value, str):
+        return value
+    return f"{int(value)}" if float(value).is_integer() else plain_exponent(repr(value))
 
 
 def typed_curve(text: str) -> str:
     """The curve of a mechanism or a promise, as a person would type it in Python."""
-    return f"ta.parse({text!r})" + (".curve()" if isinstance(parse(text), Mechanism) else "")
+    return typed(text) + (".curve()" if isinstance(parse(text), Mechanism) else "")
 
 
 @dataclass(frozen=True)
@@ -47,6 +94,7 @@ class Dial:
     private: PrivateSide = PrivateSide.NEITHER
     ends: tuple[str, str] | None = None  # what the ends mean, where privacy is not what changes
     help: str = ""
+    lead: bool = False  # whether it is the one that stays at hand on a phone
     kind: str = made(default="dial", init=False)
 
 
@@ -60,6 +108,8 @@ class Select:
     options: Sequence[tuple[str, str]]
     help: str = ""
     as_buttons: bool = False
+    groups: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # further ones, under titles
+    locked: bool = False
     kind: str = made(default="choice", init=False)
 
 
@@ -101,6 +151,15 @@ class File:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Words beside controls: what follows from them."""
+
+    text: str
+    field: str = ""
+    kind: str = made(default="note", init=False)
+
+
+@dataclass(frozen=True)
 class Kept:
     """A value that nothing on the page shows now, and that must not be lost meanwhile."""
 
@@ -114,17 +173,23 @@ class ControlGroup:
     """Controls that belong together; ``folded`` ones are for those who ask."""
 
     title: str
-    controls: tuple[Dial | Select | Line | Tick | File, ...]
+    controls: tuple[Dial | Select | Line | Tick | File | Note, ...]
     folded: bool = False
     kind: str = made(default="group", init=False)
 
 
-Control = Dial | Select | Line | Tick | File | Kept | ControlGroup
+Control = Dial | Select | Line | Tick | File | Note | Kept | ControlGroup
 
 
-def as_data(controls: Sequence[Control]) -> list[dict[str, Any]]:
-    """Controls as the page reads them."""
-    return [asdict(control) for control in controls]
+def held(controls: Sequence[Control]) -> dict[str, Any]:
+    """What every control holds, by its field; of two for the same field, what the last holds."""
+    found: dict[str, Any] = {}
+    for control in controls:
+        if isinstance(control, ControlGroup):
+            found |= held(control.controls)
+        elif not isinstance(control, Note | File):
+            found[control.field] = control.value
+    return found
 
 
 def shape(controls: Sequence[Control]) -> str:
@@ -134,20 +199,19 @@ def shape(controls: Sequence[Control]) -> str:
         if isinstance(control, ControlGroup):
             parts.append(f"{control.title}[{shape(control.controls)}]")
         elif isinstance(control, Select):
-            parts.append(f"{control.field}:{'|'.join(value for value, _ in control.options)}")
+            offered = [value for value, _ in control.options]
+            offered += [value for _, group in control.groups for value, _ in group]
+            parts.append(f"{control.field}:{'|'.join(offered)}{control.locked or ''}")
+        elif isinstance(control, Note):
+            parts.append(control.text)
         else:
             parts.append(f"{control.field}:{control.kind}")
     return ";".join(parts)
 
 
-def picture_select(value: str, kinds: Sequence[tuple[str, str]]) -> Select:
-    """Buttons for what is drawn."""
-    return Select("picture", "Picture", value, kinds, as_buttons=True)
-
-
 def mechanism_choices() -> list[tuple[str, str]]:
     """Every mechanism: the text that a page starts it with, and its name for people."""
-    return [(kind.first_text, kind.words) for kind in KINDS.values()]
+    return [(first_text(name), kind.words) for name, kind in KINDS.items()]
 
 
 def parameter_dial(field_name: str, key: str, value: float) -> Dial:
@@ -234,41 +298,67 @@ def known_terms(text: str) -> tuple[Term, ...]:
 
 
 def mechanism(field_name: str, text: str, label: str = "Mechanism") -> tuple[Control, ...]:
-    """Controls for a mechanism: which, its numbers, how often, on what share; and as text."""
+    """Controls for a mechanism: a preset, which, its numbers; and, folded, all else."""
     parts = known_terms(text)
     several = len(parts) > 1
     names = mechanism_choices()
     groups: list[Control] = []
+    often: list[Dial | Select | Line | Note] = []
     for place, term in enumerate(parts):
         own = [
             parameter_dial(f"{field_name}.{place}.{key}", key, value)
             for key, value in own_numbers(term).items()
             if key not in REPETITION
         ]
-        often = [
+        if place == 0 and own:
+            own[0] = replace(own[0], lead=True)
+        title = KINDS[term.name].words
+        title = f"{place + 1}. {title}" if several else title
+        words_of = word_selects(f"{field_name}.{place}", term)
+        groups.append(ControlGroup(title, (*own, *words_of, *derived(term))))
+        if several:
+            often.append(Note(title))
+        often += [
             parameter_dial(f"{field_name}.{place}.{key}", key, term.values.get(key, 1))
             for key in REPETITION
         ]
-        words = KINDS[term.name].words
-        title = f"{place + 1}. {words}" if several else words
-        words_of = word_selects(f"{field_name}.{place}", term)
-        groups.append(ControlGroup(title, (*own, *words_of)))
-        groups.append(ControlGroup("Composition and subsampling", tuple(often), folded=True))
     chosen = next((start for start, _ in names if start.split(":")[0] == parts[0].name), "")
-    which = Select(field_name, label, chosen, names)
-    again = [("", "nothing more"), *names]
-    add = Select(f"{field_name}.add", "Followed by", "", again)
-    typed = Line(
-        field_name,
-        f"{label} as text",
-        text,
-        "name:key=value,… ; every mechanism takes sampled=… and repeated=…; + composes them.",
+    which = Select(field_name, label, "" if several else chosen, names)
+    if several:
+        which = replace(which, options=[("", "a composition"), *names])
+    often.append(Select(f"{field_name}.add", "Followed by", "", [("", "nothing more"), *names]))
+    if several:
+        every = [(str(k), f"{k + 1}. {KINDS[term.name].words}") for k, term in enumerate(parts)]
+        often.append(Select(f"{field_name}.drop", "Leave out", "", [("", "none"), *every]))
+    often.append(
+        Line(
+            field_name,
+            f"{label} as text",
+            text,
+            "name:key=value,… ; every mechanism takes sampled=… and repeated=…; + composes them.",
+        )
     )
-    if not several:
-        return (which, *groups, add, typed)
-    every = [(str(k), f"{k + 1}. {KINDS[term.name].words}") for k, term in enumerate(parts)]
-    drop = Select(f"{field_name}.drop", "Leave out", "", [("", "none"), *every])
-    return (*groups, add, drop, typed)
+    more = ControlGroup("Composition, subsampling, as text", tuple(often), folded=True)
+    return (preset_select(field_name, text), which, *groups, more)
+
+
+def preset_select(field_name: str, text: str) -> Select:
+    """Common recipes and published releases, each a mechanism as text."""
+    own = [("", "your own settings")]  # two releases may claim the same: none of them is chosen
+    chosen = text if text in dict(presets.RECIPES) else ""
+    return Select(f"{field_name}.preset", "Start from", chosen, own, groups=presets.GROUPS)
+
+
+def derived(term: Term) -> tuple[Note, ...]:
+    """Steps and sampling rate, where they follow from epochs, batch size and records."""
+    known = term.values
+    if not {"epochs", "batch_size", "data_size"} <= set(known):
+        return ()
+    rate = known["batch_size"] / known["data_size"]
+    if not 0 < rate <= 1:
+        return ()
+    steps = math.ceil(known["epochs"] / rate - 1e-9)
+    return (Note(f"{steps:,} steps, each on {short(100 * rate, 2)} % of the records"),)
 
 
 # -- mechanisms with one parameter left open, to be chosen ----------------------------------------
@@ -285,6 +375,7 @@ def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, A
     text, parameter = str(settled.get("mechanism", "")), str(settled.get("parameter", ""))
     if not text:
         return settled
+    text, parameter = left_open(text, parameter)
     if changed == "mechanism":
         parameter = ""
     elif changed == "parameter":
@@ -294,6 +385,26 @@ def settle_family(values: Mapping[str, Any], changed: str | None) -> dict[str, A
     usual = parameter and named_family(text).parameter == parameter
     settled["parameter"] = "" if usual else parameter
     return settled
+
+
+def left_open(text: str, parameter: str) -> tuple[str, str]:
+    """A mechanism that says all, without what is to be chosen of it; and what that is."""
+    parts = terms(text)
+    if len(parts) != 1 or parts[0].name not in KINDS:
+        return text, parameter
+    (term,) = parts
+    own = [key for key in term.values if key not in REPETITION]
+    if not any(way.fits(own) for way in KINDS[term.name].ways):
+        return text, parameter
+    for key in (parameter, *KINDS[term.name].families()):
+        if key in term.values:
+            kept = {name: x for name, x in term.values.items() if name != key}
+            return str(Term(term.name, kept)), key
+    if term.name == "dpsgd":  # made by its ε: the noise is chosen anew
+        aim = ("epsilon", "delta")
+        kept = {name: x for name, x in term.values.items() if name not in aim}
+        return str(Term(term.name, kept)), "noise_multiplier"
+    return text, parameter
 
 
 def _leaving_open(text: str, parameter: str) -> str:
@@ -308,17 +419,20 @@ def _leaving_open(text: str, parameter: str) -> str:
     return str(Term(now.name, {**fixed.values, **kept}))
 
 
+def family_start(name: str) -> str:
+    """The text that leaves open what is usually chosen of a mechanism."""
+    if name == "dpsgd":
+        return DP_SGD.replace("noise_multiplier=1.12,", "")
+    return next(iter(KINDS[name].families().values()))
+
+
 def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
     """Which mechanism, what to choose of it, and dials for all that stays fixed."""
     asked = family(text, parameter).parameter
     (term,) = terms(text)
     name = term.name
     numbers = {key: value for key, value in term.values.items() if key not in WORD_PARAMETERS}
-    starts = {
-        kind.name: next(iter(families.values()))
-        for kind in KINDS.values()
-        if (families := kind.families())
-    }
+    starts = {kind.name: family_start(kind.name) for kind in KINDS.values() if kind.families()}
     which = Select(
         "mechanism",
         "Mechanism",
@@ -341,7 +455,11 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
         for key in REPETITION
         if key != asked
     ]
-    held: tuple[Dial | Select, ...] = (*own, *word_selects("mechanism.0", term))
+    held: tuple[Dial | Select | Note, ...] = (
+        *own,
+        *word_selects("mechanism.0", term),
+        *derived(term),
+    )
     fixed = [ControlGroup("Fixed", held)] if held else []
     many = [ControlGroup("Composition and subsampling", tuple(often), folded=True)]
     if KINDS[name].composition:

@@ -1,30 +1,41 @@
-"""Requests and responses of the page as records: the one shape that a question has.
+"""Answers of the page as plain data: a view and its values in, JSON or a file to keep out.
 
 Nothing here knows how requests come and go, so that a question can be answered in any process.
 """
 
 from __future__ import annotations
 
-import base64
+import csv
+import io
+import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any
 
 from tellapart import _checks
-from tellapart.deadline import within
-from tellapart.drawing.record import Mark
+from tellapart.drawing.record import Drawing
+from tellapart.drawing.svg import svg, table
 from tellapart.errors import InvalidArgument, TellapartError
-from tellapart.web import limits
+from tellapart.web import render
 from tellapart.web.answer import Answer
-from tellapart.web.controls import Control, as_data, shape
-from tellapart.web.view import Dropped, View, from_query, to_query
+from tellapart.web.controls import Control, held, shape
+from tellapart.web.view import Dropped, View, as_text, changes, to_query
 from tellapart.web.views import VIEWS
 
 # No view has nearly as many controls.
 _MOST_VALUES = 500
 _LONGEST_NAME = 500
-_LONGEST_QUERY = 100_000
+# What a script says about its question, beside the values: which of them changed, the controls
+# that it has, and the part of the answer that it wants.
+_BESIDE = ("changed", "shape", "part")
+# What belongs to one view and one look at it.
+_OWN = ("picture", "design")
+# The attacker, whom every view means, whatever it starts with.
+_SHARED = ("prior", "fpr", "at_delta")
+_SAYS_NAME = re.compile(r"^(?:the )?([\w.]+) must ")
 
 
 class Malformed(Exception):
@@ -32,69 +43,279 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A file as a browser sends it: its content is a data URL."""
+class _Asked:
+    """A question: the view, its values, those of other views, and what the script says."""
 
-    name: str
-    content: str
-
-
-@dataclass(frozen=True)
-class PageQuestion:
-    """One view with its values, and which window asks."""
-
-    view: str
+    view: View[Any]
     values: Mapping[str, Any]
-    changed: str | None = None
-    number: int = 0
-    from_url: bool = False
-    file: Sent | None = None
-    window: str = ""
+    others: Mapping[str, str]
+    said: Mapping[str, str]
+    file: Dropped | None
+    unknown: str = ""
+
+    @property
+    def changed(self) -> str | None:
+        return self.said.get("changed")
+
+    def state(self) -> Any:
+        """What is asked about: the values that came along, or those of a file that sets them."""
+        if self.unknown:  # it would be dropped, and what it means judged by default
+            known = ", ".join(field.name for field in fields(self.view.state))
+            _checks.refuse("the address", f"name what is on this page ({known})", self.unknown)
+        if self.file is not None and self.view.load is not None:
+            return self.view.read(self.view.load(self.file))
+        return self.view.read(self.values, self.changed)
+
+    @property
+    def beside(self) -> tuple[Dropped | None, ...]:
+        """The file, for views that take one."""
+        return (self.file,) if self.view.takes_file else ()
+
+    def controls(self, state: Any) -> Sequence[Control]:
+        """What can be set."""
+        return self.view.controls(state, *self.beside)
+
+    def answer(self, state: Any) -> Answer:
+        """What the view says."""
+        return self.view.answer(state, *self.beside)
 
 
-@dataclass(frozen=True)
-class PageUpdate:
-    """What the page shows for a question: controls, an answer, and the URL of both."""
-
-    number: int
-    view: str
-    question: str
-    lead: str
-    controls: list[dict[str, Any]] | None
-    shape: str
-    query: str | None
-    problem: str
-    answer: Answer
-
-
-def read(asked: Any) -> PageQuestion:
-    """The question that plain data describe; refused unless it has the shape of one."""
-    if not isinstance(asked, dict):
-        raise Malformed(f"a question must be an object, got {_kind(asked)}")
-    from_url = asked.get("query") is not None
-    values = _from_url(asked["query"]) if from_url else _values(asked.get("values", {}))
-    changed = asked.get("changed")
-    view = _text("view", asked.get("view", "/"))
-    if view not in VIEWS:
-        raise Malformed(f"view must be one of {', '.join(VIEWS)}, got {view!r}")
-    return PageQuestion(
-        view=view,
-        values=values,
-        changed=None if changed is None else _text("changed", changed),
-        number=_count(asked.get("number", 0)),
-        from_url=from_url,
-        file=_file(asked.get("file")),
-        window=_text("window", asked.get("window", "")),
-    )
+def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
+    """What the page shows for these values; what cannot be shown is told in its place."""
+    asked = _read(path, values)
+    try:
+        state = asked.state()
+        made = asked.controls(state)
+        if "part" in asked.said:
+            return _part(asked, state)
+        found = asked.answer(state)
+    except TellapartError as error:
+        return _refused(asked, str(error))
+    drawings = [_drawn(each) for each in found.drawings]
+    query = to_query(state, asked.others)
+    links = _links(asked, state, found)
+    return {
+        "path": path,
+        "problem": "",
+        "query": query,
+        "links": links,
+        "held": held(made),
+        "drawings": drawings,
+        "picture": found.picked,
+        "answer": render.answer(asked.view, found, links),
+        **_controls(asked, made),
+    }
 
 
-def _kind(given: Any) -> str:
-    return type(given).__name__
+def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
+    """The controls, unless the script has just these already."""
+    now = shape(made)
+    if asked.said.get("shape") == now:
+        return {"shape": now}
+    return {"shape": now, "controls": render.controls(made), "bar": render.bar(made)}
+
+
+def _drawn(drawing: Drawing) -> dict[str, Any]:
+    """A drawing for a script, in as many digits as a screen can show, and as a table."""
+    data = drawing.data()
+    for trace in data["traces"]:
+        trace["x"], trace["y"] = ([_digits(x) for x in trace[key]] for key in ("x", "y"))
+    return {**data, "table": table(drawing)}
+
+
+def _digits(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _links(asked: _Asked, state: Any, found: Answer) -> dict[str, str]:
+    """What other views go on with: all that was set, and the mechanism that is looked at."""
+    texts = {key: x for key, x in changes(state).items() if key not in _OWN}
+    if not getattr(state, "record", ""):  # a record has attackers of its own
+        texts |= {key: as_text(getattr(state, key)) for key in _SHARED if hasattr(state, key)}
+    mechanism = found.mechanism or getattr(state, "mechanism", "")
+    texts.pop("mechanism", None)
+    if mechanism:
+        texts["mechanism"] = mechanism
+    return {**asked.others, **texts}
+
+
+def _part(asked: _Asked, state: Any) -> dict[str, object]:
+    """One part of an answer that takes longer than the rest."""
+    make = asked.view.parts.get(asked.said["part"])
+    if make is None:
+        raise Malformed(f"part must be one of {', '.join(asked.view.parts)}")
+    return {"problem": "", "part": asked.said["part"], "html": render.part_html(make(state))}
+
+
+def _refused(asked: _Asked, problem: str) -> dict[str, object]:
+    """What the page shows where there is no answer: why, at the control that it is about."""
+    try:
+        made = asked.controls(asked.state())
+    except TellapartError:
+        made = asked.controls(asked.view.state())
+    return {
+        "path": asked.view.path.lstrip("/"),
+        "problem": problem,
+        "field": _field_of(problem, asked, held(made)),
+        "query": None,
+        "links": dict(asked.others),
+        "held": held(made),
+        "drawings": [],
+        "picture": 0,
+        "answer": "",
+        "shape": shape(made),
+        "controls": render.controls(made),
+        "bar": render.bar(made),
+    }
+
+
+def _field_of(problem: str, asked: _Asked, fields_held: Mapping[str, Any]) -> str:
+    """The control that a problem is about: the one that it names, else the one that changed."""
+    named = _SAYS_NAME.match(problem)
+    name = named.group(1) if named else ""
+    fits = [field for field in fields_held if field == name or field.endswith(f".{name}")]
+    if asked.changed in fits or (asked.changed in fields_held and not fits):
+        return str(asked.changed)
+    return fits[0] if name and fits else ""
+
+
+def address(path: str, values: Mapping[str, object]) -> str:
+    """The link to this question, after the page's own address; the view alone where it is none."""
+    asked = _read(path, values)
+    try:
+        query = to_query(asked.state(), asked.others)
+    except TellapartError:
+        return path
+    return f"{path}?{query}" if query else path
+
+
+# -- files to keep ---------------------------------------------------------------------------------
+
+
+def download(path: str, values: Mapping[str, object], kind: str) -> tuple[str, str, bytes]:
+    """What is on screen as a file: its media type, its name and its bytes.
+
+    Kinds are report, csv, json, svg, python and command; what has none, and what cannot be shown,
+    is a text that says so.
+    """
+    if kind not in _KINDS:
+        raise Malformed(f"a file must be one of {', '.join(_KINDS)}, got {kind[:40]!r}")
+    asked = _read(path, values)
+    try:
+        return _KINDS[kind](asked, asked.state())
+    except TellapartError as error:
+        return "text/plain; charset=utf-8", "problem.txt", f"{error}\n".encode()
+
+
+def _report(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    from tellapart.report import page
+
+    if asked.view.report is None:
+        raise InvalidArgument("this view has no report; its pictures and numbers can be had")
+    made = asked.view.report(state, *asked.beside)
+    return "text/html; charset=utf-8", "tellapart-report.html", page(made).encode()
+
+
+def _picture(asked: _Asked, state: Any) -> Drawing:
+    drawing = asked.answer(state).drawing
+    if drawing is None:
+        raise InvalidArgument("there is nothing to draw of this")
+    return drawing
+
+
+def _svg(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    drawing = _picture(asked, state)
+    return "image/svg+xml", f"{_name(drawing)}.svg", svg(drawing, 640, 440, legend=True).encode()
+
+
+def _csv(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    drawing, text = _picture(asked, state), io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["line", drawing.x.label, drawing.y.label])
+    for trace in drawing.traces:
+        rows.writerows((trace.name, *point) for point in zip(trace.x, trace.y, strict=True))
+    rows.writerows((spot.name, spot.x, spot.y) for spot in drawing.spots)
+    return "text/csv; charset=utf-8", f"{_name(drawing)}.csv", text.getvalue().encode()
+
+
+def _name(drawing: Drawing) -> str:
+    return re.sub(r"\W+", "-", drawing.title.lower()).strip("-") or "picture"
+
+
+def _json(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    found = asked.answer(state)
+    data = {
+        "view": asked.view.title,
+        "address": f"{asked.view.path.lstrip('/')}?{to_query(state, asked.others)}",
+        "settings": asdict(state),
+        **asdict(found),
+    }
+    text = json.dumps(_finite(data), ensure_ascii=False, indent=1, allow_nan=False)
+    return "application/json", "tellapart.json", text.encode()
+
+
+def _finite(data: Any) -> Any:
+    """Plain data without numbers that JSON has no word for."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _python(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    return "text/x-python; charset=utf-8", "tellapart.py", asked.answer(state).python.encode()
+
+
+def _command(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
+    text = asked.answer(state).command
+    return "text/x-shellscript; charset=utf-8", "tellapart.sh", f"{text}\n".encode()
+
+
+_KINDS: dict[str, Callable[[_Asked, Any], tuple[str, str, bytes]]] = {
+    "report": _report,
+    "csv": _csv,
+    "json": _json,
+    "svg": _svg,
+    "python": _python,
+    "command": _command,
+}
+
+
+# -- the shape of a question -----------------------------------------------------------------------
+
+
+def _read(path: str, given: Mapping[str, object]) -> _Asked:
+    """The question that these values are; refused unless they have the shape of one."""
+    view = VIEWS.get(f"/{path}")
+    if view is None:
+        raise Malformed(f"the view must be one of {', '.join(VIEWS)}")
+    if not isinstance(given, Mapping):
+        raise Malformed(f"values must be an object, got {type(given).__name__}")
+    if len(given) > _MOST_VALUES:
+        raise Malformed(f"values must be at most {_MOST_VALUES}, got {len(given):,}")
+    values = {_text("the name of a value", name): _value(x) for name, x in given.items()}
+    said = {key: _text(key, values.pop(key), 100_000) for key in _BESIDE if key in values}
+    file = values.pop("file", None)
+    own = {field.name for field in fields(view.state)}
+    others = {name: str(x) for name, x in values.items() if name in _known() - own}
+    others = {name: text for name, text in others.items() if name not in _OWN}
+    # Controls that are no part of a state come from a script alone.
+    unknown = [name for name in values if name not in _known() and not said]
+    mine = {name: x for name, x in values.items() if name not in others}
+    dropped = file if isinstance(file, Dropped) else None
+    return _Asked(view, mine, others, said, dropped, "".join(unknown[:1]))
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Every word that the address of some view may have."""
+    return frozenset(field.name for view in VIEWS.values() for field in fields(view.state))
 
 
 def _text(name: str, given: Any, most: int = _LONGEST_NAME) -> str:
     if not isinstance(given, str):
-        raise Malformed(f"{name} must be text, got {_kind(given)}")
+        raise Malformed(f"{name} must be text, got {type(given).__name__}")
     if len(given) > most:
         raise Malformed(f"{name} must have at most {most:,} letters, got {len(given):,}")
     if not given.isascii():
@@ -105,147 +326,10 @@ def _text(name: str, given: Any, most: int = _LONGEST_NAME) -> str:
     return given
 
 
-def _count(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**53:
-        raise Malformed(f"number must be a whole number from 0 on, got {str(given)[:40]}")
-    return given
-
-
-def _from_url(given: Any) -> dict[str, Any]:
-    query = _text("query", given, _LONGEST_QUERY)
-    try:
-        return _values(from_query(query))
-    except InvalidArgument as why:
-        raise Malformed(str(why)) from None
-
-
-def _values(given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise Malformed(f"values must be an object, got {_kind(given)}")
-    if len(given) > _MOST_VALUES:
-        raise Malformed(f"values must be at most {_MOST_VALUES}, got {len(given):,}")
-    return {_text("the name of a value", name): _value(value) for name, value in given.items()}
-
-
 def _value(given: Any) -> Any:
     texts = isinstance(given, list) and all(isinstance(text, str) for text in given)
-    if not (given is None or texts or isinstance(given, str | bool | int | float)):
-        raise Malformed(f"values must hold text, numbers or yes and no, got {_kind(given)}")
+    if not (given is None or texts or isinstance(given, str | bool | int | float | Dropped)):
+        raise Malformed(f"values must hold text, numbers or yes and no, got {type(given).__name__}")
     if isinstance(given, float) and not math.isfinite(given):
         raise Malformed(f"values must be finite, got {given}")
     return given
-
-
-def _file(given: Any) -> Sent | None:
-    if given is None:
-        return None
-    parts = (given.get("name"), given.get("content")) if isinstance(given, dict) else (None, None)
-    name, content = parts
-    if not isinstance(name, str) or not isinstance(content, str):
-        raise Malformed("file must have a name and its content as text")
-    return Sent(_text("the name of the file", name), content)
-
-
-# -- answers ---------------------------------------------------------------------------------------
-
-
-def answer(question: PageQuestion) -> PageUpdate:
-    """What the page shows for a question; what cannot be shown is told in its place."""
-    view = _view(question)
-    try:
-        if question.from_url:
-            _known_alone(view, question.values)
-        state = _state(view, question)
-        controls = view.controls(state)
-        with within(limits.LONGEST, limits.LARGEST_ARRAY):
-            reply = view.answer(state, *_dropped(view, question))
-        if view.report is None:
-            reply = replace(reply, reports=False)
-    except TellapartError as error:
-        return refused(question, str(error))
-    return _update(view, question, controls, reply, query=to_query(state))
-
-
-def _update(
-    view: View[Any],
-    question: PageQuestion,
-    controls: Sequence[Control] | None,
-    answer: Answer,
-    problem: str = "",
-    query: str | None = None,
-) -> PageUpdate:
-    return PageUpdate(
-        number=question.number,
-        view=view.path,
-        question=view.question,
-        lead=view.lead,
-        controls=None if controls is None else as_data(controls),
-        shape="" if controls is None else shape(controls),
-        query=query,
-        problem=problem,
-        answer=answer,
-    )
-
-
-def refused(question: PageQuestion, problem: str) -> PageUpdate:
-    """What the page shows where an answer was given up: why, beside the controls as they are."""
-    view = _view(question)
-    reply = Answer("This cannot be shown", (problem,), Mark.BAD)
-    return _update(view, question, _controls_left(view, question), reply, problem)
-
-
-def report(question: PageQuestion) -> tuple[str, str]:
-    """The report of what is on screen, as a page; or nothing, and why there is none."""
-    from tellapart.report import page
-
-    view = _view(question)
-    if view.report is None:
-        return "", "this view has none"
-    try:
-        state = _state(view, question)
-        with within(limits.LONGEST, limits.LARGEST_ARRAY):
-            return page(view.report(state, *_dropped(view, question))), ""
-    except TellapartError as error:
-        return "", str(error)
-
-
-def _view(question: PageQuestion) -> View[Any]:
-    return VIEWS[question.view]
-
-
-def _known_alone(view: View[Any], values: Mapping[str, Any]) -> None:
-    """A word that the view does not know would be dropped, and what it means judged by default."""
-    known = [field.name for field in fields(view.state)]
-    for name in values:
-        if name not in known:
-            rule = f"name what is on this page ({', '.join(known)})"
-            _checks.refuse("the address", rule, name)
-
-
-def _controls_left(view: View[Any], question: PageQuestion) -> Sequence[Control] | None:
-    try:
-        return view.controls(_state(view, question))
-    except TellapartError:
-        return view.controls(view.state()) if question.from_url else None
-
-
-def _state(view: View[Any], question: PageQuestion) -> Any:
-    """What is asked about: the values that came along, or those of a file that sets them."""
-    if question.file is not None and view.load is not None:
-        return view.read(view.load(_opened(question.file)))
-    return view.read(question.values, question.changed)
-
-
-def _dropped(view: View[Any], question: PageQuestion) -> tuple[Dropped | None, ...]:
-    """The file that came along, for a view that takes one."""
-    if not view.takes_file:
-        return ()
-    return (None if question.file is None else _opened(question.file),)
-
-
-def _opened(sent: Sent) -> Dropped:
-    try:
-        content = base64.b64decode(sent.content.partition(",")[2], validate=True)
-    except ValueError:  # no base64, or not even ASCII
-        return _checks.refuse("file", "arrive as it was sent: drop it again", sent.name[:80])
-    return Dropped(sent.name, content)

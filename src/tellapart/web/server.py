@@ -1,23 +1,27 @@
-"""The explorer as a server: on this machine alone, for its own address alone."""
+"""The server (uvicorn): on this machine alone, unless one says by which name others may come."""
 
 from __future__ import annotations
 
+import asyncio
+import ipaddress
 import logging
 import os
+import signal
 import socket
+import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks
 from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.web import limits
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
-
-    from tellapart.web.workers import WorkerPool
+    from starlette.applications import Starlette
 
 HOST = "127.0.0.1"
 _EXTRA = "the explorer needs: pip install 'tellapart[web]'"
@@ -52,67 +56,173 @@ def example() -> str:
     return str(files("tellapart.web").joinpath("scores.csv"))
 
 
+def create(
+    hosts: Collection[str] = (),
+    workers: int = limits.WORKERS,
+    patience: float = limits.PATIENCE,
+) -> Starlette:
+    """The page as an ASGI application, for whichever server a team runs.
+
+    It answers to the names of this machine and to ``hosts``; so many ``workers`` answer quick
+    questions, and one more those that take long, given up after ``patience`` seconds.
+
+    >>> application = create(hosts=["privacy.example.org"])
+    >>> sorted(route.path for route in application.routes)[:3]
+    ['/', '/api/', '/api/csp']
+    """
+    return _application()(hosts, workers, patience)
+
+
 def serve(
     port: int | None = None,
     *,
     browser: bool = True,
+    opens: str = "",
     ready: Callable[[], object] | None = None,
     until: threading.Event | None = None,
+    host: str = HOST,
+    hosts: Collection[str] = (),
+    workers: int = limits.WORKERS,
+    patience: float = limits.LONGEST,
+    logs: bool = False,
 ) -> None:
     """Serve the page until interrupted, and open it in a browser unless told not to.
 
-    ``ready`` is called once the page can be had. It ends ``until`` the event is set, too, which
-    any thread may do.
+    Parameters
+    ----------
+    port
+        Where on this machine; a free one by default.
+    browser, opens
+        Whether a browser is opened, and at which view: an address after the port.
+    ready
+        Called once the page can be had.
+    until
+        An event that ends it, which any thread may set.
+    host
+        The address of this machine that it listens at. Others than this machine can come only
+        where it is not 127.0.0.1, which needs ``hosts``.
+    hosts, workers, patience
+        As for `create`.
+    logs
+        Whether each request is a line of JSON on the standard error stream, without anything that
+        was asked.
     """
-    where = free_port() if port is None else _checks.whole(1, port=port)
-    if where > 65_535:
-        _checks.refuse("port", "be at most 65,535", where)
-    try:
-        from waitress import create_server, wasyncore
-
-        from tellapart.web import limits
-        from tellapart.web.workers import WorkerLimits, WorkerPool
-    except ImportError as missing:
-        raise Unsupported(_EXTRA) from missing
-    _try(where)
-    # That a request waits its turn for a moment is no news to whoever reads the terminal.
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    _make_room(limits.MOST_CONNECTIONS)
-    connections: dict[int, object] = {}
-    server = None
-    # Its processes load what they need while this one does.
-    pool = WorkerPool(WorkerLimits(limits.LONGEST, limits.MOST_MEMORY))
-    try:
-        server = create_server(
-            _application(pool),
-            connections,
-            host=HOST,
-            port=where,
-            threads=limits.MOST_REQUESTS,
-            # Whoever opens connections and sends nothing takes neither a thread nor a turn.
-            connection_limit=limits.MOST_CONNECTIONS,
-            channel_timeout=30,
-            cleanup_interval=5,
-            asyncore_use_poll=True,
-            max_request_body_size=limits.LARGEST_REQUEST,
-            # What is sent, and what is answered, stays in memory instead of a temporary file.
-            inbuf_overflow=2 * limits.LARGEST_REQUEST,
-            outbuf_overflow=2 * limits.LARGEST_REQUEST,
+    where = _port(free_port() if port is None else port)
+    if not _own(host) and not hosts:
+        raise InvalidArgument(
+            "host must be this machine's own (127.0.0.1), unless allow-host says by which name "
+            f"visitors come (--allow-host privacy.example.org), got {host!r}"
         )
-        if until is not None:
-            threading.Thread(target=_stop, args=(until, server, connections), daemon=True).start()
+    application = _application()(hosts, workers, patience, hushed=logs)
+
+    def told() -> None:
         if ready is not None:
             ready()
         if browser:
-            threading.Timer(0.3, webbrowser.open, [address(where)]).start()
-        server.run()
-    except KeyboardInterrupt:
-        pass  # that is how it ends, however early it comes
+            threading.Timer(0.3, webbrowser.open, [address(where) + opens.lstrip("/")]).start()
+
+    with _logged(logs):
+        _run(application, host, where, told, until)
+
+
+@contextmanager
+def _logged(logs: bool) -> Iterator[None]:
+    if not logs:
+        yield
+        return
+    log, lines = logging.getLogger("tellapart.web"), logging.StreamHandler(sys.stderr)
+    before = log.level, log.propagate
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
     finally:
-        pool.close()
-        if server is not None:
-            server.close()
-            wasyncore.close_all(connections)  # of visitors who are still there
+        log.removeHandler(lines)
+        log.level, log.propagate = before
+
+
+def _application() -> Callable[..., Starlette]:
+    try:
+        import uvicorn  # noqa: F401
+
+        from tellapart.web.app import create
+    except ImportError as missing:
+        raise Unsupported(_EXTRA) from missing
+    return create
+
+
+def _port(port: int) -> int:
+    where = _checks.whole(1, port=port)
+    if where > 65_535:
+        _checks.refuse("port", "be at most 65,535", where)
+    return where
+
+
+def _own(interface: str) -> bool:
+    """Whether only this machine can come by here."""
+    if interface == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(interface).is_loopback
+    except ValueError:
+        rule = "be an address of this machine (127.0.0.1, or 0.0.0.0 for all of them)"
+        return _checks.refuse("host", rule, interface)
+
+
+def _run(
+    application: Any,
+    interface: str,
+    port: int,
+    ready: Callable[[], object],
+    until: threading.Event | None,
+) -> None:
+    import uvicorn
+
+    from tellapart.web.connections import Connection
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Signals that were ignored from the start stay so."""
+            usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            with super().capture_signals():
+                for number, handler in usual.items():
+                    if handler is signal.SIG_IGN:
+                        signal.signal(number, handler)
+                yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready()
+
+    _make_room(limits.MOST_CONNECTIONS)
+    server = Server(
+        uvicorn.Config(
+            application,
+            http=Connection,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=limits.MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=limits.LARGEST_ADDRESS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=1,
+        )
+    )
+    with _bound(interface, port) as listening:
+        if until is not None:
+            threading.Thread(target=_stop, args=(until, server), daemon=True).start()
+        with suppress(KeyboardInterrupt):  # that is how it ends, however early it comes
+            asyncio.run(server.serve([listening]))
+
+
+def _stop(until: threading.Event, server: Any) -> None:
+    until.wait()
+    server.should_exit = True
 
 
 def _make_room(connections: int) -> None:
@@ -127,31 +237,21 @@ def _make_room(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _application(pool: WorkerPool) -> WSGIApplication:
+def _bound(interface: str, port: int) -> socket.socket:
+    """Where visitors come; a port that cannot be had is refused in words."""
+    six = ":" in interface
+    listening = socket.socket(socket.AF_INET6 if six else socket.AF_INET)
+    if os.name == "posix":  # where a page was served a moment ago, one may be served again
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        from tellapart.web.app import create, in_processes
-    except ImportError as missing:
-        raise Unsupported(_EXTRA) from missing
-    application: WSGIApplication = create(in_processes(pool)).server
-    return application
-
-
-def _stop(until: threading.Event, server: Any, connections: dict[int, Any]) -> None:
-    """Once someone says so, close all that the server listens to, in its own thread."""
-    until.wait()
-    server.trigger.pull_trigger(lambda: [each.close() for each in list(connections.values())])
-
-
-def _try(port: int) -> None:
-    """Refuse a port that cannot be had, in words."""
-    with socket.socket() as probe:
-        if os.name == "posix":  # where a page was served a moment ago, one may be served again
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except PermissionError as refused:
-            why = f"port {port} is for administrators: choose one from 1024 on"
-            raise InvalidArgument(why) from refused
-        except OSError as refused:
-            why = f"port {port} is in use: choose another, or leave it out for a free one"
-            raise InvalidArgument(why) from refused
+        listening.bind((interface, port))
+        listening.listen(limits.MOST_CONNECTIONS)
+    except PermissionError as refused:
+        listening.close()
+        why = f"port {port} is for administrators: choose one from 1024 on"
+        raise InvalidArgument(why) from refused
+    except OSError as refused:
+        listening.close()
+        why = f"port {port} is in use: choose another, or leave it out for a free one"
+        raise InvalidArgument(why) from refused
+    return listening

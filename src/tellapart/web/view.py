@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as made
 from typing import Any, Generic, NewType, TypeVar, get_type_hints
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,7 +18,7 @@ from tellapart._decimals import plain_exponent
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
 from tellapart.report import Report
 from tellapart.report.decision_model import DecisionDocument
-from tellapart.web.answer import Answer
+from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.controls import Control, unsaid
 
 State = TypeVar("State")
@@ -38,7 +39,8 @@ class View(Generic[State]):
     ``mechanisms`` names the fields of the state that hold mechanisms as text, with dials.
     ``settle`` makes values agree that depend on each other, given which of them changed. A view
     that ``takes_file`` is given what was dropped, or None, beside its state; one that can ``load``
-    a file has values from it, and forgets it.
+    a file has values from it, and forgets it. ``parts`` of an answer are asked for by themselves,
+    since they take longer than the rest.
     """
 
     path: str
@@ -46,13 +48,20 @@ class View(Generic[State]):
     question: str
     lead: str  # what a newcomer needs to know to read the page
     state: type[State]
-    controls: Callable[[State], Sequence[Control]]
+    controls: Callable[..., Sequence[Control]]
     answer: Callable[..., Answer]
     report: Callable[..., Report | DecisionDocument] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
     load: Callable[[Dropped], Mapping[str, Any]] | None = None
     settle: Callable[[Mapping[str, Any], str | None], Mapping[str, Any]] | None = None
+    parts: Mapping[str, Callable[[State], Table | Words]] = made(default_factory=dict)
+    listed: bool = True  # among the views of every page
+
+    @property
+    def state_shown(self) -> bool:
+        """Whether anything can be set."""
+        return bool(fields(self.state))  # type: ignore[arg-type]
 
     def read(self, values: Mapping[str, Any], changed: str | None = None) -> State:
         """The state that the page's controls, or a URL's query, describe."""
@@ -84,14 +93,21 @@ def from_query(query: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def to_query(state: Any) -> str:
-    """The query that brings this state back: what differs from the defaults."""
-    changed = {
-        field.name: _text(getattr(state, field.name))
+def to_query(state: Any, beside: Mapping[str, str] | None = None) -> str:
+    """The query that brings this state back: what differs from the defaults.
+
+    ``beside`` it stands what other views were asked, so that they find it again.
+    """
+    return urlencode({**changes(state), **(beside or {})})
+
+
+def changes(state: Any) -> dict[str, str]:
+    """What differs from the defaults, as texts."""
+    return {
+        field.name: as_text(getattr(state, field.name))
         for field in fields(state)
         if getattr(state, field.name) != _default(field)
     }
-    return urlencode(changed)
 
 
 def read_state(kind: type[State], values: Mapping[str, Any]) -> State:
@@ -108,7 +124,8 @@ def _default(field: Any) -> Any:
     return field.default_factory() if field.default is MISSING else field.default
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A value as a URL has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -154,9 +171,11 @@ def with_dials(values: Mapping[str, Any], field: str, changed: str | None) -> st
 
     A dial is called ``field.k.parameter``, for the k-th mechanism of the text. When the text is
     what changed, dials still show the mechanism before: they are not asked. ``field.add`` holds a
-    mechanism to put after the others, ``field.drop`` the number of one to leave out. An empty text
-    is no mechanism.
+    mechanism to put after the others, ``field.drop`` the number of one to leave out, and
+    ``field.preset`` one to take instead. An empty text is no mechanism.
     """
+    if changed == f"{field}.preset" and values.get(changed):
+        return str(_value(field, values[changed], str))
     text = values.get(field)
     if text is not None:
         text = _value(field, text, str)

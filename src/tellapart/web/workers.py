@@ -1,44 +1,49 @@
-"""A pool of worker processes that answer, each ended at a limit: none can hold up the others.
+"""A pool of worker processes in two lanes (forkserver): what takes long never holds up the others.
 
-Most questions are answered in a fraction of a second. One that takes longer is called long, and
-makes room: others start beside it, while few long ones may go on at once. A window has one
-question of each kind at a time, and a newer one ends a long one before it.
+Most questions are answered in a fraction of a second, in the quick lane. One that is not goes on in
+the slow lane if that has room; if not, its process is ended and it is asked again there, in its
+turn. Each process has limits of time and memory. A visitor has one question at work at a time, and
+who leaves takes the question along. `processes` has what they are.
 """
 
 from __future__ import annotations
 
-import importlib
-import math
-import os
+import asyncio
+import hashlib
 import pickle
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from threading import Condition, Thread
-from typing import Any, TypeVar
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
 
 from tellapart.errors import LimitReached
+from tellapart.web.processes import (
+    FORKS,
+    Crashed,
+    Template,
+    Worker,
+    command,
+    environment,
+    started,
+)
 
-Result = TypeVar("Result")
-
-_BUSY = "the page is busy with other questions that take long: ask again in a minute"
-_TIME = "this takes longer than the page allows: ask for less, or use the command line"
-_READY = "ready"
-_MEMORY = "this needs more memory than the page allows: ask for less, or use the command line"
-_START = 120.0  # seconds in which a process that loads everything must have done so
+_GRACE = 0.15  # seconds after which a question that nobody waits for is given up
+_ANSWERS = 1_000  # of one process, before another takes its place
+_HEAVY = 512  # questions that are known to take long
 
 
-class Superseded(Exception):
-    """The same window has asked something else meanwhile."""
+class Busy(LimitReached):
+    """A question did not get its turn."""
 
 
-class Crashed(Exception):
-    """The process that should have answered is gone: a bug of ours."""
+class TooLong(LimitReached):
+    """A question took longer, or more memory, than it may."""
+
+
+class _Slow(Exception):
+    """A question did not end in the quick lane."""
 
 
 @dataclass(frozen=True)
@@ -47,287 +52,277 @@ class WorkerLimits:
 
     seconds: float
     memory: int
-    quick: int = 2  # that are not long, or not yet
-    long: int = 2
-    long_after: float = 1.0
-    waiting: int = 16
+    quick: int = 3
+    slow: int = 1
+    slow_after: float = 1.0
+    waiting: int = 256
     patience: float = 20.0  # seconds in which a question must get its turn
+    own: int = 8  # questions of one visitor, of which one is at work
 
 
-class _Worker:
-    """One process; a thread of its own reads what it says, so that nobody waits for ever."""
+class _Lane:
+    """So many turns at once, in order; who waits too long, or behind too many, is refused."""
 
-    def __init__(self, limits: WorkerLimits, loads: str) -> None:
-        path = [entry or os.getcwd() for entry in sys.path]
-        usual = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(  # noqa: S603
-            [
-                sys.executable,
-                "-P",
-                __file__,
-                repr(limits.seconds),
-                str(limits.memory),
-                loads,
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={
-                **usual,
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(path),
-                "PYTHONWARNINGS": ",".join(sys.warnoptions),
-            },
-            start_new_session=True,
-        )
-        self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._reader = Thread(target=self._collect, daemon=True)
-        self._reader.start()
-        self._warm = False
+    def __init__(self, turns: int, waiting: int, patience: float) -> None:
+        self._turns, self._most, self._patience = asyncio.Semaphore(turns), waiting, patience
+        self.waiting = 0
 
     @property
-    def alive(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.poll() is None
+    def free(self) -> bool:
+        return not self._turns.locked()
 
-    def warmed(self) -> bool:
-        """Wait until everything is loaded; whether that went well."""
-        if not self._warm:
-            with suppress(Empty):
-                self._warm = self._inbox.get(timeout=_START) == _READY
-        return self._warm
+    async def enter(self) -> None:
+        if self.waiting >= self._most:
+            raise Busy(_BUSY)
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Busy(_BUSY) from None
+        finally:
+            self.waiting -= 1
 
-    def send(self, message: bytes) -> None:
-        """Hand it a question."""
-        if self._process.stdin is not None:
-            with suppress(OSError):  # it is gone, which whoever waits for its answer is told
-                self._process.stdin.write(message)
-                self._process.stdin.flush()
-
-    def answer(self, seconds: float) -> Any:
-        """What it says; None if it is gone, `queue.Empty` if it needs longer than this."""
-        return self._inbox.get(timeout=max(seconds, 0))
-
-    def kill(self) -> None:
-        """End it, whatever it is doing."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """End it, and leave nothing behind."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-
-    def _collect(self) -> None:
-        with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):
-            while self._process.stdout is not None:
-                self._inbox.put(pickle.load(self._process.stdout))  # noqa: S301 (our own process)
-        self._inbox.put(None)
+    def leave(self) -> None:
+        self._turns.release()
 
 
 @dataclass
-class _Turn:
-    """One question on its way."""
+class _Visitor:
+    """Whose questions wait for each other."""
 
-    key: Hashable
-    worker: _Worker | None = None
-    long: bool = False
-    superseded: bool = False
-    answered: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    questions: int = 0
+
+
+_BUSY = "the page is busy with other questions: ask again in a minute, or on your own machine"
+_OWN = "you have asked more than is answered at once: wait for the answers"
+_TIME = "this takes longer than the page allows: ask for less, or on your own machine"
+_MEMORY = "this needs more memory than the page allows: ask for less, or on your own machine"
 
 
 class WorkerPool:
-    """Processes that have loaded a module and are ready to answer; `close` ends them all."""
+    """Processes that have loaded a module and are ready to answer; `close` ends them all.
 
-    def __init__(self, limits: WorkerLimits, loads: str = "tellapart.web.questions") -> None:
-        self._limits, self._loads = limits, loads
-        self._changed = Condition()
-        self._turns: list[_Turn] = []
+    ``hushed`` processes tell of a bug by where it is, without the words of the error.
+    """
+
+    def __init__(
+        self,
+        limits: WorkerLimits,
+        loads: str,
+        *,
+        hushed: bool = False,
+        forks: bool = FORKS,
+    ) -> None:
+        self._limits = limits
+        self._command = command(limits.seconds, limits.memory, loads, hushed)
+        self._environment = environment()
+        self._forks = forks
+        self._template: Template | None = None
+        self._processes: list[asyncio.subprocess.Process] = []
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._quick = _Lane(limits.quick, limits.waiting, limits.patience)
+        self._slow = _Lane(limits.slow, limits.waiting, limits.patience)
+        self._visitors: dict[str, _Visitor] = {}
+        self._heavy: OrderedDict[bytes, None] = OrderedDict()
+        self._settling: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._idle = [_Worker(limits, loads) for _ in range(limits.quick)]
 
-    def ask(self, function: Callable[[Any], Result], given: Any, key: Hashable) -> Result:
-        """What the function says, which a process finds out; ``key`` tells who asks for what.
+    async def start(self) -> None:
+        """Have processes ready before anyone asks; who asks first waits until they are."""
+        self._idle += [await self._new() for _ in range(self._limits.quick)]
 
-        `LimitReached` where it takes too long, too much, or its turn never comes.
+    @property
+    def state(self) -> dict[str, int]:
+        """How many questions are at work, and how many wait."""
+        waiting = self._quick.waiting + self._slow.waiting
+        return {"at_work": len(self._busy), "waiting": waiting, "idle": len(self._idle)}
+
+    async def ask(
+        self,
+        function: str,
+        *given: Any,
+        visitor: str | None = None,
+        quick: bool = False,
+    ) -> Any:
+        """What a function of the module says, which a process finds out.
+
+        Questions of one ``visitor`` wait for each other. One that must be ``quick`` is given up
+        where others go on in the slow lane. `Busy` where its turn never comes, `TooLong` where it
+        takes too much. Who cancels this ends it.
         """
         message = pickle.dumps((function, given))
-        turn = self._turn(key)
-        try:
-            worker = turn.worker
-            if worker is None or not worker.warmed():
-                raise Crashed
-            worker.send(message)
-            turn.answered, value = self._answer(turn, worker)
-        finally:
-            self._done(turn)
-        if not turn.answered:
-            raise LimitReached(value)
-        return value  # type: ignore[no-any-return]
+        async with self._own_turn(visitor):
+            done, value = await self._answer(message, quick)
+        if not done:
+            raise TooLong(_MEMORY)
+        return value
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End every process; who still waits for one is told that it is gone."""
-        with self._changed:
-            self._closed = True
-            workers = [
-                *self._idle,
-                *(turn.worker for turn in self._turns if turn.worker is not None),
-            ]
-            self._idle = []
-            self._changed.notify_all()
-        for worker in workers:
+        self._closed = True
+        for worker in (*self._idle, *self._busy):
             worker.close()
+        self._idle = []
+        await asyncio.gather(*self._settling)
+        if self._template is not None:
+            await asyncio.to_thread(self._template.close)
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
 
     # -- turns -------------------------------------------------------------------------------
 
-    def _turn(self, key: Hashable) -> _Turn:
-        """A process to ask, once there is room for one more question."""
-        turn, limits = _Turn(key), self._limits
-        with self._changed:
-            self._supersede(key)
-            if sum(other.worker is None for other in self._turns) >= limits.waiting:
-                raise LimitReached(_BUSY)
-            self._turns.append(turn)
-            try:
-                self._wait(turn)
-                turn.worker = self._free_worker()
-            finally:
-                if turn.worker is None:
-                    self._turns.remove(turn)
-                self._changed.notify_all()
-        return turn
-
-    def _wait(self, turn: _Turn) -> None:
-        until = time.monotonic() + self._limits.patience
-        while not self._closed and not turn.superseded and not self._first(turn):
-            if not self._changed.wait(until - time.monotonic()):
-                raise LimitReached(_BUSY)
-        if turn.superseded:
-            raise Superseded
-        if self._closed:
-            raise Crashed
-
-    def _first(self, turn: _Turn) -> bool:
-        """Whether it is this one's turn: in order, and beside long ones."""
-        quick = sum(other.worker is not None and not other.long for other in self._turns)
-        waiting = next(other for other in self._turns if other.worker is None)
-        return waiting is turn and quick < self._limits.quick
-
-    def _supersede(self, key: Hashable) -> None:
-        for turn in self._turns:
-            # A question that will soon be answered is cheaper than a new process.
-            if turn.key == key and (turn.worker is None or turn.long):
-                turn.superseded = True
-                if turn.worker is not None:
-                    turn.worker.kill()
-        self._changed.notify_all()
-
-    def _free_worker(self) -> _Worker:
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.alive:
-                return worker
-            worker.close()
-        return _Worker(self._limits, self._loads)
-
-    def _answer(self, turn: _Turn, worker: _Worker) -> tuple[bool, Any]:
-        limits = self._limits
+    @asynccontextmanager
+    async def _own_turn(self, name: str | None) -> AsyncIterator[None]:
+        if name is None:
+            yield
+            return
+        visitor = self._visitors.setdefault(name, _Visitor())
+        if visitor.questions >= self._limits.own:
+            raise Busy(_OWN)
+        visitor.questions += 1
         try:
-            reply = worker.answer(limits.long_after)
-        except Empty:
-            self._call_long(turn)
-            try:
-                reply = worker.answer(limits.seconds - limits.long_after)
-            except Empty:
-                raise LimitReached(_TIME) from None
-        if turn.superseded:
-            raise Superseded
-        if reply is None:
-            raise Crashed
-        done, value = reply
-        return done, value
+            async with visitor.turn:
+                yield
+        finally:
+            visitor.questions -= 1
+            if not visitor.questions:
+                del self._visitors[name]
 
-    def _call_long(self, turn: _Turn) -> None:
-        with self._changed:
-            if sum(other.long for other in self._turns) >= self._limits.long:
-                raise LimitReached(_BUSY)
-            turn.long = True
-            self._keep_ready()
+    async def _answer(self, message: bytes, quick: bool) -> tuple[bool, Any]:
+        name = hashlib.sha256(message).digest()
+        try:
+            if name in self._heavy:
+                raise _Slow
+            return await self._quickly(message, name, promote=not quick)
+        except _Slow:
+            self._remember(name)
+        if quick:
+            raise TooLong(_TIME)
+        await self._slow.enter()
+        try:
+            async with self._working() as worker:
+                self._put_behind(worker)
+                start = time.monotonic()
+                reply = await self._until(worker.ask(message), self._limits.seconds)
+        finally:
+            self._slow.leave()
+        if time.monotonic() - start < self._limits.slow_after:
+            self._heavy.pop(name, None)  # the machine was busy then
+        return reply
 
-    def _done(self, turn: _Turn) -> None:
-        """Make room for the next; a process that gave no answer is not asked again."""
-        worker = turn.worker
-        with self._changed:
-            self._turns.remove(turn)
-            if worker is not None and turn.answered and not self._closed:
-                self._idle.append(worker)
-                worker = None
-            self._keep_ready()
-        if worker is not None:
+    async def _quickly(self, message: bytes, name: bytes, promote: bool) -> tuple[bool, Any]:
+        """An answer of the quick lane, or of one that changed lanes where the slow one has room."""
+        limits, lane = self._limits, self._quick
+        await lane.enter()
+        try:
+            async with self._working() as worker:
+                asked = asyncio.ensure_future(worker.ask(message))
+                try:
+                    done, _ = await asyncio.wait({asked}, timeout=limits.slow_after)
+                    if done:
+                        return asked.result()
+                    if not promote or not self._slow.free:
+                        raise _Slow
+                    self._remember(name)
+                    await self._slow.enter()
+                    lane.leave()
+                    lane = self._slow
+                    self._put_behind(worker)
+                    return await self._until(asked, limits.seconds - limits.slow_after)
+                except asyncio.CancelledError:
+                    self._settle(worker, asked)
+                    raise
+                finally:
+                    if worker in self._busy:
+                        asked.cancel()
+        finally:
+            lane.leave()
+
+    async def _until(self, asked: Any, seconds: float) -> tuple[bool, Any]:
+        try:
+            async with asyncio.timeout(seconds):
+                reply: tuple[bool, Any] = await asked
+        except TimeoutError:
+            raise TooLong(_TIME) from None
+        return reply
+
+    def _remember(self, name: bytes) -> None:
+        self._heavy[name] = None
+        self._heavy.move_to_end(name)
+        if len(self._heavy) > _HEAVY:
+            self._heavy.popitem(last=False)
+
+    # -- processes ---------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncIterator[Worker]:
+        """A process to ask; one that gave no answer is ended, and none is asked for ever."""
+        worker = await self._ready_worker()
+        self._busy.add(worker)
+        answers = worker.answers
+        try:
+            yield worker
+        finally:
+            if worker in self._busy:
+                self._busy.discard(worker)
+                self._return(worker, answered=worker.answers > answers)
+
+    def _return(self, worker: Worker, answered: bool) -> None:
+        if answered and not self._closed and worker.answers < _ANSWERS:
+            self._idle.append(worker)
+        else:
             worker.close()
 
-    def _keep_ready(self) -> None:
-        """As many processes as there may be quick questions, no fewer and no more."""
-        quick = sum(turn.worker is not None and not turn.long for turn in self._turns)
-        while not self._closed and len(self._idle) + quick < self._limits.quick:
-            # In front, as those at the end are asked first, and have loaded everything.
-            self._idle.insert(0, _Worker(self._limits, self._loads))
-        while len(self._idle) > self._limits.quick:
-            self._idle.pop(0).close()
-        self._changed.notify_all()
+    def _settle(self, worker: Worker, asked: asyncio.Future[Any]) -> None:
+        """Nobody waits any more: a moment for what is soon answered, which is cheaper to keep."""
+        self._busy.discard(worker)
 
+        async def settled() -> None:
+            done, _ = await asyncio.wait({asked}, timeout=_GRACE)
+            answered = bool(done) and not asked.cancelled() and asked.exception() is None
+            asked.cancel()
+            self._return(worker, answered)
 
-# -- the other end: a process that runs this file by its path, with what it must load --------------
+        task = asyncio.ensure_future(settled())
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
 
+    async def _ready_worker(self) -> Worker:
+        while not self._closed:
+            fresh = not self._idle
+            worker = await self._new() if fresh else self._idle.pop()
+            try:
+                if not worker.reader.at_eof() and await worker.ready():
+                    return worker
+            except asyncio.CancelledError:
+                self._return(worker, answered=True)  # it was not even asked
+                raise
+            worker.close()
+            if fresh:
+                break
+        raise Crashed
 
-def _serve(seconds: float, memory: int, loads: str) -> None:
-    """Answer one by one, by pickles; a bug ends the process, and is told of on its terminal."""
-    source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what anyone prints is no answer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends, and then this
-    importlib.import_module(loads)
-    _bounded(memory)
-    answer = pickle.dumps(_READY)
-    while True:
-        target.write(answer)
-        target.flush()
-        try:
-            function, given = pickle.load(source)  # noqa: S301 (the server's own)
-            with _ended_by_the_system(seconds):
-                answer = pickle.dumps((True, function(given)))
-        except EOFError:
-            return  # the server has no more questions
-        except MemoryError:
-            answer = pickle.dumps((False, _MEMORY))
+    async def _new(self) -> Worker:
+        if not self._forks:
+            return await self._loaded()
+        if self._template is None or not self._template.alive:
+            if self._template is not None:
+                self._template.close()
+            self._template = Template(self._command, self._environment)
+        return await self._template.fork()
 
+    async def _loaded(self) -> Worker:
+        """A process that loads everything itself."""
+        worker, process = await started(self._command, self._environment)
+        self._processes = [one for one in self._processes if one.returncode is None] + [process]
+        return worker
 
-def _bounded(memory: int) -> None:
-    """So much more than what it has by now; where systems count it, which Linux does."""
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with open("/proc/self/statm", encoding="ascii") as file:
-        pages = int(file.read().split()[0])
-    most = pages * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-@contextmanager
-def _ended_by_the_system(seconds: float) -> Iterator[None]:
-    """Should the server be gone that would end it, whatever it is doing."""
-    if not hasattr(signal, "alarm"):
-        yield
-        return
-    signal.alarm(math.ceil(seconds) + 5)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-
-
-if __name__ == "__main__":
-    _serve(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    def _put_behind(self, worker: Worker) -> None:
+        worker.answers = _ANSWERS  # it stays behind: another takes its place
+        if self._template is not None:
+            self._template.put_behind(worker.pid)

@@ -23,7 +23,7 @@ from tellapart.curve.region import MechanismRegion
 ALL = (
     "risk, choose, decide, compare, region, convert, plan, audit, probe, check-training, report, "
     "frameworks, "
-    "noise, explore, reproduce"
+    "noise, explore, serve, reproduce"
 )
 
 

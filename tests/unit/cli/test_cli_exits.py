@@ -63,6 +63,7 @@ COMMANDS = {
     "frameworks": (["frameworks", CHAIN], frameworks, "compare_frameworks"),
     "noise": (["noise", CHAIN, "--epsilon", "1"], noise, "noise_table"),
     "explore": (["explore", "--no-browser"], web, "serve"),
+    "serve": (["serve"], web, "serve"),
     "reproduce": (["reproduce", "folder"], reproduce, "run"),
 }
 FAULTS = [

@@ -70,29 +70,28 @@ def test_a_port_for_administrators_is_one_line(run, monkeypatch):
     assert run("explore --no-browser --port 80") == (2, "", f"tellapart: {said}\n")
 
 
-@pytest.mark.parametrize(("given", "opens"), [("", True), ("--no-browser ", False)])
+@pytest.mark.parametrize(
+    ("given", "opens"),
+    [("", ""), ("--no-browser ", None), ("'audit?design=many-runs' ", "audit?design=many-runs")],
+)
 def test_a_browser_is_opened_unless_told_not_to(run, monkeypatch, given, opens):
     class AtOnce:
         def __init__(self, _after, task, arguments):
             self.start = lambda: task(*arguments)
 
-    class Stopped:
-        def run(self):
-            raise KeyboardInterrupt
+    def stopped(_application, _host, _port, ready, _until):
+        ready()
 
-        def close(self):
-            stopped.append(True)
-
-    opened, stopped = [], []
+    opened = []
     monkeypatch.setattr(web.server.threading, "Timer", AtOnce)
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    monkeypatch.setattr("waitress.create_server", lambda *_, **_given: Stopped())
+    monkeypatch.setattr(web.server, "_run", stopped)
     port = web.free_port()
     code, out, err = run(f"explore {given}--port {port}")
     assert (code, err) == (0, "")
-    assert out == f"The page is at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n"
-    assert opened == ([f"http://127.0.0.1:{port}/"] if opens else [])
-    assert stopped == [True]
+    place = f"http://127.0.0.1:{port}/"
+    assert out == f"The page is at {place}{opens or ''} (Ctrl-C ends it)\n"
+    assert opened == ([] if opens is None else [place + opens])
 
 
 # As at a terminal, also where the tests themselves ignore Ctrl-C.

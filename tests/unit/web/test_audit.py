@@ -25,7 +25,7 @@ from tellapart.web.view import Dropped
 from tellapart.web.views.audit import VIEW, AuditState
 
 ROOT = Path(__file__).resolve().parents[3]
-EXAMPLE = AuditState(design="many-runs", example=True)
+EXAMPLE = AuditState(design="many-runs", orientation="higher", example=True)
 _RNG = np.random.default_rng(3)
 _MEMBER = np.repeat([1, 0], 150)
 _LOSS = _RNG.normal(-1.5 * _MEMBER, 1)
@@ -86,11 +86,10 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
     answer = VIEW.answer(state, None)
     assert answer.headline == "NO VERDICT: choose the experimental design"
     assert answer.mark is Mark.PLAIN
-    assert not {Ink.EVIDENCE, Ink.PROMISE} & {one.ink for one in answer.drawing.traces}
+    # Nothing is shown of the scores by which a design or a direction could be picked.
+    assert answer.drawings == ()
     (table,) = (one for one in answer.parts if isinstance(one, Table))
-    assert {row[0] for row in table.rows} == {
-        "AUC", *(f"TPR at FPR ≤ {most:g}" for most in (0.001, 0.01, 0.1)), "largest TPR − FPR",
-    }  # fmt: skip
+    assert (table.title, len(table.rows)) == ("First rows of scores.csv", 5)
     assert (answer.python, answer.command, answer.reports) == ("", "", False)
     with pytest.raises(InvalidArgument, match=r"^design must say how the scores were made: many"):
         VIEW.report(state, None)
@@ -98,10 +97,12 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
 
 
 def test_the_question_explains_every_design_and_none_is_chosen():
-    (scores, *_) = controls.as_data(VIEW.controls(VIEW.state()))
-    (asked,) = (one for one in scores["controls"] if one["field"] == "design")
-    assert (asked["label"], asked["value"]) == ("Experimental design", "")
-    assert [value for value, _ in asked["options"]] == ["", *DESIGNS]
+    groups = [one for one in VIEW.controls(VIEW.state()) if isinstance(one, controls.ControlGroup)]
+    every = {one.field: one for group in groups for one in group.controls}
+    asked, direction = every["design"], every["orientation"]
+    assert (asked.label, asked.value, direction.value) == ("Experimental design", "", "")
+    assert [value for value, _ in asked.options] == list(DESIGNS)
+    assert [value for value, _ in direction.options] == list(ORIENTATIONS)
     for answer in (VIEW.answer(AuditState(), None), VIEW.answer(AuditState(example=True), None)):
         (words,) = (one for one in answer.parts if one.title == "Experimental design")
         for said, design in zip(words.sentences, DESIGNS.values(), strict=True):
@@ -168,12 +169,8 @@ def test_one_model_is_described_and_judges_nothing():
     assert answer.headline.startswith("NO VERDICT")
     assert answer.mark is Mark.PLAIN
     assert Ink.EVIDENCE not in {one.ink for one in answer.drawing.traces}
-    shown = [
-        one["field"]
-        for group in controls.as_data(VIEW.controls(state))
-        for one in group.get("controls", [])
-    ]
-    assert "mechanism" not in shown
+    groups = [one for one in VIEW.controls(state) if isinstance(one, controls.ControlGroup)]
+    assert "mechanism" not in [one.field for group in groups for one in group.controls]
 
 
 def test_the_ledger_adds_up_to_what_was_allowed():
@@ -201,10 +198,10 @@ def test_a_url_brings_back_everything_but_the_file():
 
 
 def test_a_file_takes_the_tick_of_the_example_off():
-    (first, *_) = controls.as_data(VIEW.controls(EXAMPLE))
-    (file,) = (one for one in first["controls"] if one["kind"] == "file")
-    assert file["instead_of"] == "example"
-    assert isinstance(getattr(AuditState(), file["instead_of"]), bool)
+    (first, *_) = VIEW.controls(EXAMPLE)
+    (file,) = (one for one in first.controls if isinstance(one, controls.File))
+    assert file.instead_of == "example"
+    assert isinstance(getattr(AuditState(), file.instead_of), bool)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +273,10 @@ def test_a_command_names_any_file(name, folder, run):
 def test_a_command_names_any_column(column, folder, run):
     content = f"{column},member\n".encode() + b"9,1\n" * 40 + b"1,0\n" * 40
     (folder / "x.csv").write_bytes(content)
-    answer = VIEW.answer(AuditState(design="many-runs", score=column), Dropped("x.csv", content))
+    answer = VIEW.answer(
+        AuditState(design="many-runs", orientation="higher", score=column),
+        Dropped("x.csv", content),
+    )
     assert printed(answer.python).splitlines() == on_screen(answer)
     code, out, _ = run(answer.command.removeprefix("tellapart ") + " --json")
     assert (code, json.loads(out)["headline"]) == (1, answer.headline)
@@ -316,3 +316,38 @@ def test_html_in_a_file_s_name_or_columns_is_text_in_the_report():
     assert "<img src=x" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;.csv" in text
     assert "<b>" not in text
+
+
+def test_columns_of_a_file_are_offered_in_lists_and_its_first_rows_shown():
+    groups = [one for one in VIEW.controls(OF_MINE, MINE) if isinstance(one, controls.ControlGroup)]
+    every = {one.field: one for group in groups for one in group.controls}
+    for field in ("score", "member", "run"):
+        assert isinstance(every[field], controls.Select)
+        assert {"loss", "in", "seed"} <= {value for value, _ in every[field].options}
+    answer = VIEW.answer(replace(OF_MINE, design=""), MINE)
+    (table,) = (one for one in answer.parts if isinstance(one, Table))
+    assert table.head == ("loss", "in", "seed")
+    assert list(table.rows) == [tuple(line.split(",")) for line in TABLE.splitlines()[1:6]]
+
+
+def test_what_was_chosen_blind_is_locked_once_a_verdict_shows():
+    def locked(state):
+        groups = [one for one in VIEW.controls(state) if isinstance(one, controls.ControlGroup)]
+        every = {one.field: one for group in groups for one in group.controls}
+        return every["design"].locked, every["orientation"].locked, "again" in every
+
+    assert locked(AuditState(example=True)) == (False, False, False)
+    assert locked(replace(EXAMPLE, orientation="")) == (False, False, False)
+    assert locked(EXAMPLE) == (True, True, True)
+    again = VIEW.read({"design": "many-runs", "orientation": "lower", "again": True}, "again")
+    assert (again.design, again.orientation) == ("", "")
+
+
+def test_cards_have_the_verdict_the_least_epsilon_and_the_power():
+    refuted = VIEW.answer(EXAMPLE, None)
+    assert [card.value for card in refuted.cards][:2] == ["refuted", "≥ 1.6986"]
+    stands = VIEW.answer(replace(EXAMPLE, mechanism="any:epsilon=2"), None)
+    verdict, least, budget, power = stands.cards
+    assert (verdict.value, verdict.beside) == ("not refuted", "which does not prove it")
+    assert (least.value, budget.value) == ("≥ 1.6986", "α = 5 %")
+    assert any(f"truly leaks all that {power.value} allows" in said for said in stands.sentences)

@@ -8,11 +8,12 @@ from tellapart import risk
 from tellapart.choose import at_least, at_most
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import KINDS, named_family
+from tellapart.mechanisms.catalogue import KINDS, named_family, parse, terms
+from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import limited
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
-from tellapart.web.views import choose
+from tellapart.web.views import choose, limits_drawn
 from tellapart.web.views.choose import VIEW, ChooseState
 
 
@@ -48,11 +49,14 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     state = asked(**values)
     answer = VIEW.answer(state)
     out, data = printed(answer.python), parsed(answer.command.removeprefix("tellapart "))
-    first, _, by = answer.headline.partition(f" for {state.mechanism}")
+    first, _, by = answer.sentences[0].removesuffix(".").partition(f" for {state.mechanism}")
     shown = by.removeprefix(", by ") or first  # noise comes first, where ε was chosen
+    number = float(answer.number)
+    assert answer.number in answer.headline
+    assert float(first.partition(" = ")[2]) == pytest.approx(number, rel=1e-4)
     assert shown in out.splitlines()
     assert shown == f"{data['parameter']} = {data['value']:.10g}"
-    assert f": {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[1]
+    assert f": {data['rounded']} from {data['unrounded']:.10g}." in answer.sentences[2]
     rest = table(answer, "Every risk")
     lines = [" ".join(row[:4]) for row in rest.rows]
     assert lines == [line for line in out.splitlines() if line in lines]
@@ -84,7 +88,7 @@ def test_a_composition_is_not_called_certified_unless_it_is():
 def test_dp_sgd_is_chosen_by_noise_steps_or_rate():
     (start, *_) = KINDS["dpsgd"].families().values()
     state = asked(mechanism=start, **{"mechanism.0.steps": 500})
-    assert VIEW.answer(state).headline.startswith("noise_multiplier = ")
+    assert VIEW.answer(state).headline.startswith("Train with a noise multiplier of ")
     later = asked("parameter", mechanism=state.mechanism, parameter="steps")
     assert later.mechanism == "dpsgd:noise_multiplier=1,sampling_rate=0.01"
 
@@ -144,7 +148,7 @@ def test_what_never_binds_and_what_is_not_asked_is_said(run):
         {"max_advantage": "lots"},
         {"prior": "0"},
         {"mechanism": "laplace:sensitivity=1+gaussian"},
-        {"mechanism": "laplace:epsilon=1"},
+        {"mechanism": "any:zcdp=1"},
         {"mechanism": "nonsense"},
     ],
     ids=str,
@@ -167,9 +171,9 @@ def test_the_picture_of_the_cost_has_the_choice_at_its_limit(mechanism):
 
 
 def test_a_share_of_one_is_the_limit():
-    assert choose.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
-    assert choose.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
+    assert limits_drawn.shares(at_most(0.2, risk.advantage), 0.1) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0.4) == 0.5
+    assert limits_drawn.shares(at_least(0.2, risk.bayes_error, prior=0.5), 0) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -214,3 +218,45 @@ def test_bounds_on_guesses_are_limits_and_said_in_words():
     assert "--predicate-weight 1e-06 --people 1000.0" in answer.command
     plain = choose._answer(choose.ChooseState())
     assert "In words" not in [part.title for part in plain.parts]
+
+
+def test_a_mechanism_from_another_view_is_chosen_anew_and_handed_on():
+    for text, asked_of in (
+        ("laplace:epsilon=1", "laplace"),
+        ("gaussian:epsilon=1,delta=1e-5", "gaussian:delta=1e-5"),
+        ("dpsgd:noise_multiplier=2,epochs=1,batch_size=64,data_size=6400", None),
+        ("dpsgd:epsilon=8,delta=1e-5,epochs=1,batch_size=64,data_size=6400", None),
+    ):
+        state = asked(mechanism=text)
+        schedule = "dpsgd:epochs=1,batch_size=64,data_size=6400"
+        assert state.mechanism == (asked_of or schedule)
+        handed = VIEW.answer(state).mechanism
+        limit = at_most(0.1, risk.advantage)
+        assert limit.value(curve_of(parse(handed))) <= 0.1
+    mu = asked(mechanism="any:mu=1")
+    assert (mu.mechanism, mu.parameter) == ("any", "mu")
+
+
+def test_other_schedules_keep_the_same_limits_and_can_be_taken_over():
+    state = asked(mechanism="dpsgd:epochs=1,batch_size=64,data_size=6400")
+    found = choose.ways(state)
+    assert VIEW.answer(state).later == ("ways", found.title)
+    assert [row[0] for row in found.rows] == ["16", "64", "256", "1,024"]
+    for row, sets in zip(found.rows[:2], found.sets[:2], strict=True):
+        for cell, values in list(zip(row[1:], sets, strict=True))[:2]:
+            noise = float(cell.split()[0])
+            taken = asked("mechanism", **values)
+            (term,) = terms(taken.mechanism)
+            made = parse(str(term), noise_multiplier=noise)
+            assert risk.advantage(made.curve()) <= 0.1
+            assert row[0] == f"{term.values['batch_size']:,.0f}"
+
+
+def test_cards_show_how_much_of_each_limit_is_used():
+    answer = VIEW.answer(asked(on_max_tpr="yes", max_tpr="0.02"))
+    binding, kept, epsilon, error = answer.cards
+    assert binding.beside.startswith("binding constraint; without the output 0")
+    assert kept.beside.startswith("kept; without the output 0")
+    assert 0.99 < max(binding.share, kept.share) <= 1
+    assert epsilon.name == "ε at δ = 1e-5"
+    assert error.value.startswith("± ")

@@ -10,7 +10,7 @@ from tellapart.mechanisms.catalogue import parse
 from tellapart.web.answer import Words
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import from_query, to_query
-from tellapart.web.views.compare import VIEW, CompareState
+from tellapart.web.views.compare import FIELDS, VIEW, CompareState, called
 
 EMOJIS = "apple_popular_emojis"
 
@@ -51,7 +51,9 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
     assert risks.head[2:] == tuple(one["mechanism"] for one in data["mechanisms"])
     pairs = [one["words"] for one in data["pairs"]]
     if len(pairs) == 1:
-        assert answer.headline.lower() == pairs[0].lower()
+        for text in asked(**values).names:
+            pairs[0] = pairs[0].replace(text, called(text))
+        assert answer.headline.lower() == f"{pairs[0]}.".lower()
     else:
         assert words(answer, "Who leaks more") == [tuple(f"{one}." for one in pairs)]
     assert gaps.note == GAPS
@@ -85,7 +87,7 @@ def test_units_that_differ_are_said_at_once():
         if one.rho is None:
             units.setdefault(one.per, one)
     first, second = list(units.values())[:2]
-    answer = VIEW.answer(asked(m1="", m2="", d1=first.key, d2=second.key))
+    answer = VIEW.answer(asked(mechanism="", m2="", d1=first.key, d2=second.key))
     assert answer.sentences[0].startswith("Units of privacy differ")
     assert first.per in answer.sentences[0]
     alone = VIEW.answer(asked(m2="", d1=first.key))
@@ -96,19 +98,21 @@ def test_units_that_differ_are_said_at_once():
 
 def test_the_headline_names_who_leaks_most_or_that_it_depends():
     def headline(*texts):
-        return VIEW.answer(asked(**{f"m{k + 1}": x for k, x in enumerate(texts)})).headline
+        return VIEW.answer(asked(**dict(zip(FIELDS, texts, strict=False)))).headline
 
     pair = choose.compare({x: parse(x) for x in ("laplace:epsilon=1", "gaussian:sigma=1")}).pairs[0]
-    assert headline() == f"T{str(pair)[1:]}"
+    said = f"T{str(pair)[1:]}."
+    said = said.replace("laplace:epsilon=1", "Laplace (ε = 1)")
+    assert headline() == said.replace("gaussian:sigma=1", "Gaussian (σ = 1)")
     most = headline("laplace:epsilon=1", "laplace:epsilon=3", "staircase:epsilon=2")
-    assert most.startswith("laplace:epsilon=3 leaks most, at every FPR")
+    assert most.startswith("Laplace (ε = 3) leaks most, at every FPR")
     promised = headline("laplace:epsilon=1", "any:epsilon=1", "staircase:epsilon=1")
-    assert promised.startswith("any:epsilon=1 allows most, at every FPR")
+    assert promised.startswith("Any mechanism with ε = 1 allows most, at every FPR")
     depends = headline("laplace:epsilon=1", "gaussian:sigma=1", "laplace:epsilon=0.5")
-    assert depends == "Which of them leaks most depends on the FPR"
+    assert depends == "Which of them leaks most depends on the FPR."
 
 
-@pytest.mark.parametrize("picture", ["roc", "roc-log", "tradeoff", "region"])
+@pytest.mark.parametrize("picture", ["roc", "roc-log", "tradeoff"])
 def test_crossings_lie_on_both_curves(picture):
     drawing = VIEW.answer(asked(picture=picture)).drawing
     assert len(drawing.spots) == 2
@@ -120,7 +124,7 @@ def test_crossings_lie_on_both_curves(picture):
 
 
 def test_a_crossing_beyond_the_picture_is_not_drawn_at_its_edge():
-    values = {"m1": "laplace:epsilon=8", "m2": "gaussian:sigma=0.75"}
+    values = {"mechanism": "laplace:epsilon=8", "m2": "gaussian:sigma=0.75"}
     everywhere = VIEW.answer(asked(**values)).drawing.spots
     seen = VIEW.answer(asked(picture="roc-log", **values)).drawing.spots
     assert min(one.x for one in everywhere) < 1e-6
@@ -132,7 +136,7 @@ def test_compositions_may_wait():
     assert "pairs" in fields(VIEW.controls(asked(**values)))
     assert "pairs" not in fields(VIEW.controls(CompareState()))
     waiting = VIEW.answer(asked(pairs=False, **values))
-    assert waiting.headline == "2 mechanisms side by side"
+    assert waiting.headline == "2 mechanisms side by side."
     assert "not computed" in waiting.sentences[0]
     assert not waiting.drawing.spots
     # Without a composition there is no such tick to have cleared.
@@ -141,22 +145,28 @@ def test_compositions_may_wait():
 
 def test_places_are_filled_and_left():
     found = fields(VIEW.controls(CompareState()))
-    assert {"m1", "m1.0.epsilon", "m2", "m2.0.sigma", "m3", "d1"} <= set(found)
+    assert {"mechanism", "mechanism.0.epsilon", "m2", "m2.0.sigma", "m3", "d1"} <= set(found)
     assert not {"m4", "d2"} & set(found)
-    moved = asked("m2.0.sigma", m1="", m2="gaussian:sigma=1", m3="any:mu=1", **{"m2.0.sigma": 3})
+    moved = asked(
+        "m2.0.sigma", mechanism="", m2="gaussian:sigma=1", m3="any:mu=1", **{"m2.0.sigma": 3}
+    )
     assert list(moved.mechanisms.values()) == ["gaussian:sigma=3", "any:mu=1"]
-    assert "m1" in fields(VIEW.controls(moved))
+    assert "mechanism" in fields(VIEW.controls(moved))
     full = asked(m3="any:mu=1", m4="any:mu=2", d1=EMOJIS)
     assert not {"m5", "d2"} & set(fields(VIEW.controls(full)))
 
 
 def test_a_composition_that_was_typed_keeps_its_dials():
-    state = asked("m1", m1="gaussian:sigma=2,repeated=3+laplace:epsilon=1")
-    assert {"m1.0.sigma", "m1.0.repeated", "m1.1.epsilon"} <= set(fields(VIEW.controls(state)))
+    state = asked("mechanism", mechanism="gaussian:sigma=2,repeated=3+laplace:epsilon=1")
+    assert {
+        "mechanism.0.sigma",
+        "mechanism.0.repeated",
+        "mechanism.1.epsilon",
+    } <= set(fields(VIEW.controls(state)))
 
 
 def test_a_url_brings_the_view_back():
-    state = asked(m1="", m4="any:mu=1", d2=EMOJIS, prior=0.1, picture="tradeoff")
+    state = asked(mechanism="", m4="any:mu=1", d2=EMOJIS, prior=0.1, picture="tradeoff")
     assert VIEW.read(from_query(to_query(state))) == state
 
 
@@ -168,7 +178,7 @@ def test_a_url_brings_the_view_back():
         {"d1": "nowhere"},
         {"m3": "any:mu=1", "m4": "any:mu=2", "m5": "any:mu=3", "d1": EMOJIS},
         {"prior": "1"},
-        {"m1": "nonsense"},
+        {"mechanism": "nonsense"},
     ],
     ids=str,
 )
@@ -178,6 +188,9 @@ def test_bad_values_are_refused(values):
 
 
 def test_an_empty_text_is_no_mechanism_whatever_dials_say():
-    assert VIEW.read({"m1": "", "m1.0.epsilon": 3}, "prior").m1 == ""
-    assert VIEW.read({}).m1 == CompareState().m1
-    assert VIEW.read({"m1": "laplace:epsilon=1", "m1.0.epsilon": 3}).m1 == "laplace:epsilon=3"
+    assert VIEW.read({"mechanism": "", "mechanism.0.epsilon": 3}, "prior").mechanism == ""
+    assert VIEW.read({}).mechanism == CompareState().mechanism
+    assert (
+        VIEW.read({"mechanism": "laplace:epsilon=1", "mechanism.0.epsilon": 3}).mechanism
+        == "laplace:epsilon=3"
+    )

@@ -1,5 +1,7 @@
 """Explore: what the view says is what the library says, and code for it says the same."""
 
+import re
+
 import pytest
 from copied_code import printed
 
@@ -52,15 +54,18 @@ def test_the_report_is_of_what_is_on_screen():
         assert (one.without, one.words, one.gain) == tuple(shown[one.what])
 
 
-@pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "precision", "region"])
+@pytest.mark.parametrize("kind", ["roc", "roc-log", "tradeoff", "profile", "precision"])
 def test_every_picture_is_that_of_the_curve(kind):
     state = VIEW.read({"mechanism": "laplace:epsilon=1", "picture": kind, "prior": 0.2})
     drawing = VIEW.answer(state).drawing
-    line = next(one for one in drawing.traces if one.name == "laplace:epsilon=1")
+    assert drawing.kind == kind
+    line = next(one for one in drawing.traces if one.name == "Laplace, ε = 1")
     curve = ta.Laplace(1).curve()
     for x, y in list(zip(line.x, line.y, strict=True))[3:30]:
         if kind in ("roc", "roc-log"):
             assert y == pytest.approx(curve.tpr(x), abs=1e-12)
+        elif kind == "profile":
+            assert y == pytest.approx(curve.delta(x), abs=1e-12)
         elif kind == "precision":
             assert y == pytest.approx(risk.precision(curve, recall=x, prior=0.2), abs=1e-12)
         else:
@@ -86,10 +91,30 @@ def test_what_cannot_be_shown_is_said(values, message):
 
 def test_both_ends_are_said_where_they_do_not_meet():
     schedule = "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=100"
-    shuffled = VIEW.answer(VIEW.read({"mechanism": f"{schedule},scheme=shuffled"})).sentences
-    assert shuffled[2].startswith("Assumes batches cut from a random order of the records")
+    shuffled = VIEW.answer(VIEW.read({"mechanism": f"{schedule},scheme=shuffled"}))
+    assert shuffled.scope.startswith("Assumes batches cut from a random order of the records")
     reached = "The other end, which some attack surely reaches: ε ≥ 4.0"
-    assert shuffled[3].startswith(reached)
-    poisson = VIEW.answer(VIEW.read({"mechanism": schedule})).sentences
-    assert len(poisson) == 3
-    assert poisson[2].startswith("Assumes Poisson-sampled batches")
+    assert shuffled.sentences[2].startswith(reached)
+    poisson = VIEW.answer(VIEW.read({"mechanism": schedule}))
+    assert len(poisson.sentences) == 2
+    assert poisson.scope.startswith("Assumes Poisson-sampled batches")
+
+
+@pytest.mark.parametrize("fpr", [1e-6, 0.003, 0.01, 0.3])
+@pytest.mark.parametrize("prior", [1e-5, 0.1, 0.5])
+@pytest.mark.parametrize("text", TEXTS[:2])
+def test_the_sentence_counts_people_against_whoever_publishes(text, prior, fpr):
+    """Whole people, never fewer found than the curve allows, and one denominator."""
+    answer = VIEW.answer(VIEW.read({"mechanism": text, "prior": prior, "fpr": fpr}))
+    said = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*(?![\d.])", answer.headline)]
+    people, members, found = said[0], said[1], said[-1]
+    tpr = float(ta.parse(text).curve().tpr(fpr)) if "any" not in text else float(
+        ta.parse(text).tpr(fpr))  # fmt: skip
+    assert members == pytest.approx(people * prior)
+    assert people * prior * tpr <= found + 1e-9 < people * prior * tpr + 1 + 1e-6
+    assert found >= 1
+    assert answer.number == f"{found:,}"
+    first, *_ = answer.cards
+    assert float(first.value.replace(",", "")) >= people * prior * tpr - 1e-9
+    assert all(card.beside for card in answer.cards)
+    assert sum(array.dots for array in answer.people.arrays) in (1000, 1100)

@@ -13,16 +13,23 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-pytest.importorskip("waitress")
+pytest.importorskip("uvicorn")
 
-from test_requests import tells
+import tellapart as ta
+from tellapart import web
+from tellapart.web import limits
 
-HALF = b"POST /_dash-update-component HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900\r\n"
+HALF = b"POST /api/explore HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900\r\n"
+# A page with its views, which is what takes its time, and one that gives up soon on half requests.
+PROGRAM = (
+    "import sys; from tellapart.web import limits; limits.SLOWEST_REQUEST = 2.0; "
+    "from tellapart.cli import main; sys.exit(main())"
+)
 
 
 @pytest.fixture(scope="module")
 def server():
-    command = [sys.executable, "-m", "tellapart", "explore", "--no-browser"]
+    command = [sys.executable, "-c", PROGRAM, "explore", "--no-browser"]
     if os.name == "posix":  # as many files as some systems start with
         command = ["bash", "-c", 'ulimit -Sn 256; exec "$0" "$@"', *command]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:  # noqa: S603
@@ -34,38 +41,50 @@ def server():
             process.kill()
 
 
-def asked(port, value, **headers):
+def asked(port, values, **headers):
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    body = json.dumps(tells(value))
     kind = {"Content-Type": "application/json"}
-    line.request("POST", "/_dash-update-component", body, {**kind, **headers})
+    line.request("POST", "/api/explore", json.dumps(values), {**kind, **headers})
     response = line.getresponse()
     found = response.status, response.read()
     line.close()
     return found
 
 
-def test_300_half_open_connections_block_nobody(server):
+def test_who_sends_half_a_request_holds_up_nobody_and_is_given_up(server):
+    """Three hundred of them, where waiting for each would leave no room for anyone."""
     _, port = server
-    asked(port, {"view": "/", "values": {}})
     with ExitStack() as held:
+        lines = []
         for k in range(300):
             one = held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             one.sendall((HALF, HALF[:10], HALF + b"\r\n{", b"")[k % 4])
+            lines.append(one)
         start = time.monotonic()
-        status, body = asked(port, {"view": "/", "values": {}, "number": 5})
-        assert (status, json.loads(body)["response"]["told"]["data"]["number"]) == (200, 5)
+        status, body = asked(port, {"mechanism": "laplace:epsilon=2"})
+        assert (status, json.loads(body)["problem"]) == (200, "")
         # The answer itself takes a twentieth of a second, on a machine that does nothing else.
         assert time.monotonic() - start < 10
+        # What was only begun ends: with a line of why, or none where not even a head came.
+        said = [b"".join(iter(lambda one=one: one.recv(1_000), b"")) for one in lines[:4]]
+    assert said[1] == said[3] == b""
 
 
 def test_a_tunnel_may_end_at_another_port(server):
     _, port = server
-    value = {"view": "/", "values": {"prior": 0.25}}
+    values = {"prior": 0.25}
     own = {"Host": "localhost:9999", "Origin": "http://localhost:9999"}
-    assert asked(port, value, **own)[0] == 200
-    assert asked(port, value, **{**own, "Host": "evil.example:9999"})[0] == 421
-    assert asked(port, value, **{**own, "Origin": "http://localhost:8888"})[0] == 403
+    assert asked(port, values, **own)[0] == 200
+    assert asked(port, values, **{**own, "Host": "evil.example:9999"})[0] == 421
+    assert asked(port, values, **{**own, "Origin": "http://localhost:8888"})[0] == 403
+
+
+def test_a_link_may_be_as_long_as_a_decision(server):
+    _, port = server
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    line.request("GET", f"/choose?record={'x' * 40_000}")
+    assert line.getresponse().status == 200
+    line.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -76,3 +95,18 @@ def test_no_process_is_left_when_it_ends(server):
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 128 + signal.SIGTERM
     assert psutil.wait_procs(workers, timeout=30)[1] == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104
+def test_no_other_machine_can_come_unless_a_name_is_given(host):
+    with pytest.raises(ta.InvalidArgument, match=r"unless allow-host says by which name"):
+        web.serve(host=host, browser=False)
+
+
+def test_the_factory_takes_what_a_team_sets_and_checks_it():
+    made = web.create(hosts=["privacy.example.org"], workers=2, patience=5)
+    assert {route.path for route in made.routes} >= {"/", "/{view}", "/api/{view}", "/health"}
+    for wrong in ({"workers": 0}, {"patience": 0}, {"patience": float("inf")}, {"hosts": ["*"]}):
+        with pytest.raises(ta.InvalidArgument):
+            web.create(**wrong)
+    assert limits.PATIENCE < limits.LONGEST  # others wait

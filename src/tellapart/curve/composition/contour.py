@@ -69,6 +69,8 @@ class Contour:
             logit = np.log(tails.fpr) - np.log(tails.tnr)
             asked = np.log(fpr) - np.log1p(-fpr)
         known = np.isfinite(logit)
+        if not known.any():  # where members and non-members are told apart for sure
+            return rough
         return np.asarray(np.interp(-asked, -logit[known], table[known]))
 
     def guess_delta(self, log_delta: Array) -> Array:

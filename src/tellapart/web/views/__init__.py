@@ -3,14 +3,16 @@
 from typing import Any
 
 from tellapart.web.view import View
-from tellapart.web.views import audit, auxiliary, choose, compare, explore, point
+from tellapart.web.views import audit, check, choose, compare, correlated, explore, glossary, start
 
 _ALL: tuple[View[Any], ...] = (
+    start.VIEW,
     explore.VIEW,
-    point.VIEW,
     choose.VIEW,
     compare.VIEW,
-    auxiliary.VIEW,
+    check.VIEW,
     audit.VIEW,
+    correlated.VIEW,
+    glossary.VIEW,
 )
 VIEWS: dict[str, View[Any]] = {view.path: view for view in _ALL}

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tellapart import report as reporting
 from tellapart._checks import refuse
 from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
+from tellapart.audit.bounds import percent
 from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
 from tellapart.data.sources import FileLimits, Source
 from tellapart.drawing.record import Drawing, Mark
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
 from tellapart.report.model import Input
 from tellapart.web import controls, limits
-from tellapart.web.answer import Answer, Table, Words
+from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
+from tellapart.web.peek import peek
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
 from tellapart.web.views import evidence
+from tellapart.web.views.compare import called
 
 _DESIGNS = {
     "many-runs": "many runs, one score each",
@@ -61,7 +67,7 @@ class AuditState:
 
     mechanism: str = KINDS["any"].first_text
     design: str = ""
-    orientation: str = "higher"
+    orientation: str = ""
     confidence: float = 0.95
     score: str = "score"
     member: str = "member"
@@ -70,7 +76,12 @@ class AuditState:
     picture: str = "roc"
 
 
-def _controls_of(state: AuditState) -> list[Control]:
+def _controls_of(state: AuditState, dropped: Dropped | None = None) -> list[Control]:
+    """Three steps, of which the next is offered once the one before is done."""
+    return [*_file_step(state, dropped), *_design_step(state), *_claim_step(state)]
+
+
+def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
     file = File(
         "file",
         "Scores: pick a file, or drop it here",
@@ -80,45 +91,79 @@ def _controls_of(state: AuditState) -> list[Control]:
         "machine, and kept nowhere but in this window.",
         instead_of="example",
     )
-    scores = ControlGroup(
-        "Scores",
-        (
-            file,
-            Tick(
-                "example",
-                "use the example scores",
-                state.example,
-                "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
-            ),
-            Select(
-                "design",
-                "Experimental design",
-                state.design,
-                (("", _UNSAID), *_DESIGNS.items()),
-                "No verdict before it is said: the same scores prove much, little or nothing, "
-                "depending on how they were made.",
-            ),
-            Select(
-                "orientation",
-                "Score direction",
-                state.orientation,
-                tuple(_ORIENTATIONS.items()),
-                "Choose it before you look: the verdict holds for a choice made blind.",
-            ),
-        ),
+    example = Tick(
+        "example",
+        "use the example scores",
+        state.example,
+        "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
     )
-    held = ControlGroup(
-        "Columns of the file",
-        (
-            Line("score", "attack score", state.score),
-            Line("member", "1 for members, 0 for non-members", state.member),
-            Line("run", "run id of each row, if there is such a column", state.run),
-        ),
-        folded=True,
+    held = _held(state, dropped)
+    there: tuple[str, ...] = ()
+    if held is not None:
+        with suppress(TellapartError):  # the audit says what is wrong with the file
+            there = peek(held).columns
+    columns = (
+        _column("score", "attack score", state.score, there),
+        _column("member", "1 for members, 0 for non-members", state.member, there),
+        _column("run", "run id of each row, if there is such a column", state.run, there, True),
     )
+    folded = not there or {"score", "member"} <= set(there)
+    return [
+        ControlGroup("1. File", (file, example)),
+        ControlGroup("Columns of the file", columns, folded=folded),
+    ]
+
+
+def _column(
+    field: str, label: str, value: str, there: tuple[str, ...], optional: bool = False
+) -> Line | Select:
+    """A list of the columns that the file has, where it is known; else a name to type."""
+    if not there:
+        return Line(field, label, value)
+    names = [(name, name) for name in there]
+    if optional:
+        names.insert(0, ("", "none"))
+    elif value not in there:
+        names.insert(0, (value, "choose a column"))
+    return Select(field, label, value, names)
+
+
+def _design_step(state: AuditState) -> list[Control]:
+    locked = judged(state)
+    design = Select(
+        "design",
+        "Experimental design",
+        state.design,
+        tuple(_DESIGNS.items()),
+        "No verdict before it is said: the same scores prove much, little or nothing, depending on "
+        "how they were made.",
+        as_buttons=True,
+        locked=locked,
+    )
+    orientation = Select(
+        "orientation",
+        "Score direction",
+        state.orientation,
+        tuple(_ORIENTATIONS.items()),
+        "Choose it before you look: the verdict holds for a choice made blind.",
+        as_buttons=True,
+        locked=locked,
+    )
+    again = [Tick("again", "Start over: a further test, which this budget does not cover", False)]
+    return [
+        ControlGroup("2. Experimental design", (design, orientation, *(again if locked else ())))
+    ]
+
+
+def judged(state: AuditState) -> bool:
+    """Whether all is said that a verdict needs, but for the file."""
+    return state.design in ("many-runs", "one-run") and bool(state.orientation)
+
+
+def _claim_step(state: AuditState) -> list[Control]:
     if state.design == "one-model":
-        kept = ("mechanism", "confidence", "picture")
-        return [scores, held, *(Kept(field, getattr(state, field)) for field in kept)]
+        kept = ("mechanism", "confidence")
+        return [Kept(field, getattr(state, field)) for field in kept]
     sure = Dial(
         "confidence",
         "confidence of all that is shown",
@@ -128,11 +173,9 @@ def _controls_of(state: AuditState) -> list[Control]:
         Scale.LINEAR,
         ends=("less sure", "more sure"),
     )
-    claim = controls.mechanism("mechanism", state.mechanism, "Claim")
-    picture: Control = Kept("picture", state.picture)
-    if state.design:
-        picture = controls.picture_select(state.picture, evidence.KINDS)
-    return [scores, *claim, ControlGroup("How sure", (sure,)), held, picture]
+    preset, which, *rest = controls.mechanism("mechanism", state.mechanism, "Claim")
+    step = ControlGroup("3. Claim and confidence", (sure,))
+    return [step, preset, which, *rest]
 
 
 def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
@@ -140,43 +183,69 @@ def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
     held = _held(state, dropped)
     if held is None:
         return _wanted(state)
+    if not (state.design and state.orientation):
+        return _described(state, held)
     scores = _read(state, held)
-    if not state.design:
-        return _described(state, scores, held.name)
     summary = summarise(_judged(state, scores), scores)
     return Answer(
         headline=summary.headline,
         sentences=summary.reasons,
         mark=Mark.BAD if summary.refuted else Mark.PLAIN,  # not refuted is not proven
-        drawing=evidence.picture(state.picture, summary.result),
+        drawings=evidence.drawings(summary.result),
+        picture=state.picture,
+        cards=evidence.cards(summary),
         parts=(
             *evidence.numbers(summary),
             *evidence.spent(summary.ledger),
             *_rests(state, summary, held.name),
+            *_previewed(held),
         ),
         python=_python(state, held),
         command=_command(state, held),
         reports=True,
+        scope=summary.brief or "A description of one attack on these scores: it bounds no ε.",
+        next=(Next("explore", "Explore the claim", "what any attack finds if it is true"),),
     )
 
 
-def _described(state: AuditState, scores: Scores, name: str) -> Answer:
-    """What these scores are, for whom they prove nothing yet."""
+def _described(state: AuditState, held: Dropped) -> Answer:
+    """What was read, for whom these scores prove nothing yet."""
+    scores = _read(replace(state, orientation=state.orientation or "higher"), held)
     summary = summarise(metrics(scores), scores)
+    missing = [
+        words
+        for field, words in (("design", "experimental design"), ("orientation", "score direction"))
+        if not getattr(state, field)
+    ]
+    asked = " and the ".join(missing)
     return Answer(
-        headline="NO VERDICT: choose the experimental design",
+        headline=f"NO VERDICT: choose the {asked}",
         sentences=(
-            "Choose the experimental design. Until then these numbers describe one attack on these "
-            "scores: they bound no ε and refute no claim.",
-            "Choose the score direction without regard to them, or test both.",
+            f"Choose the {asked}. Until then nothing is judged: the same scores prove much, "
+            "little or nothing, depending on how they were made.",
+            "A description of one model bounds no ε and refutes no claim; for it, say one-model.",
         ),
-        drawing=evidence.picture(state.picture, summary.result),
+        cards=(
+            Card("Verdict", "none yet", "", "step 2 is open"),
+            Card("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
+            Card("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
+            Card("Confidence", percent(state.confidence), "", "set it before you look"),
+        ),
         parts=(
-            *evidence.numbers(summary),
+            *_previewed(held),
             _designs(),
-            Words("What was read", (_counted(state, summary, name),)),
+            Words("What was read", (f"{held.name}: {summary.counted}.",)),
         ),
     )
+
+
+def _previewed(held: Dropped) -> tuple[Table, ...]:
+    """The first rows of the file, as they stand in it."""
+    seen = peek(held)
+    if not seen.columns:
+        return ()
+    rows = tuple((*row, *[""] * len(seen.columns))[: len(seen.columns)] for row in seen.rows)
+    return (Table(f"First rows of {held.name}", seen.columns, rows),)
 
 
 def _designs() -> Words:
@@ -189,7 +258,7 @@ def _designs() -> Words:
 def _checked(state: AuditState) -> None:
     for field, known in (("design", _DESIGNS), ("orientation", _ORIENTATIONS)):
         given = getattr(state, field)
-        if given not in known and (field, given) != ("design", ""):
+        if given and given not in known:
             refuse(field, f"be one of {', '.join(known)}", given)
 
 
@@ -257,7 +326,20 @@ def _wanted(state: AuditState) -> Answer:
             "The audit then says whether they refute the claim, with a p-value, a lower bound on ε "
             "and its assumptions. It never says that a claim is true.",
         ),
-        drawing=None if state.design == "one-model" else _claim(state),
+        drawings=() if state.design == "one-model" else _claim(state),
+        picture=state.picture,
+        cards=(
+            Card("Verdict", "none yet", "", "pick a file first"),
+            Card("Claim", called(state.mechanism), "", "step 3", mark=Mark.PLAIN),
+            Card("Confidence", percent(state.confidence), "", "set it before you look"),
+            Card(
+                "Experimental design",
+                state.design or "not said",
+                "",
+                "step 2",
+                "experimental design",
+            ),
+        ),
         parts=(
             Table(
                 "Expected file format",
@@ -272,8 +354,10 @@ def _wanted(state: AuditState) -> Answer:
     )
 
 
-def _claim(state: AuditState) -> Drawing:
-    return evidence.claimed(state.picture, curve_of(parse(state.mechanism)), state.mechanism)
+def _claim(state: AuditState) -> tuple[Drawing, ...]:
+    curve = curve_of(parse(state.mechanism))
+    name = called(state.mechanism)
+    return tuple(evidence.claimed(kind, curve, name) for kind, _ in evidence.KINDS)
 
 
 def _python(state: AuditState, held: Dropped) -> str:
@@ -301,7 +385,7 @@ def _python(state: AuditState, held: Dropped) -> str:
 import tellapart as ta
 from tellapart import audit, report
 {first}
-{read}claim = ta.parse({state.mechanism!r})
+{read}claim = {controls.typed(state.mechanism)}
 evidence = {made}
 verdict = audit.judge(claim, evidence{name})
 told = report.of(verdict, scores=scores, brief=True)
@@ -331,15 +415,24 @@ def _report(state: AuditState, dropped: Dropped | None) -> Report:
     if not state.design:
         names = "; ".join(f"{name} ({words})" for name, words in _DESIGNS.items())
         raise InvalidArgument(f"design must say how the scores were made: {names}")
+    if not state.orientation:
+        refuse("orientation", f"be one of {', '.join(_ORIENTATIONS)}", state.orientation)
     scores = _read(state, held)
     report = reporting.of(_judged(state, scores), scores=scores, command=_command(state, held))
     inputs = (Input(held.name, len(held.content)),)
     return replace(report, made=replace(report.made, inputs=inputs))
 
 
+def _settled(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
+    """Whoever starts over is asked for the design again."""
+    if changed == "again":
+        return {**values, "design": "", "orientation": ""}
+    return dict(values)
+
+
 VIEW = View(
     "/audit",
-    "Audit",
+    "Audit scores",
     "Do attack scores refute a claim?",
     "An attack gives every record a score: how much it looks like a member. Scores can show that a "
     "promise of privacy is broken; they never show that it is kept.",
@@ -349,4 +442,5 @@ VIEW = View(
     _report,
     mechanisms=("mechanism",),
     takes_file=True,
+    settle=_settled,
 )

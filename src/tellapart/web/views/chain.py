@@ -11,7 +11,7 @@ from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
-from tellapart.web.answer import Answer, Table, Words
+from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.worlds import MarkovChain, Sum
 from tellapart.worlds.frameworks import group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side
@@ -82,17 +82,36 @@ class ChainRow:
 def answer(asked: ChainQuestion) -> Answer:
     """How far noise for ε is from keeping it, and which scale keeps it."""
     rows = _rows(asked)
-    plain, enough = rows[0], rows[1]
+    plain, enough, group = rows
     headline, sentences = _headline(asked, plain, enough)
+    keep = short(asked.epsilon)
+    factor = enough.release.scale / plain.release.scale
+    whole = group.release.scale / plain.release.scale
     return Answer(
         headline,
         tuple(sentences),
         Mark.PLAIN,
-        _drawing(asked, plain),
+        (_drawing(asked, plain),),
         (_table(rows), Words("What the chain is", _ABOUT)),
         _python(asked),
         _command(asked),
-    )
+        number=enough.spent if enough.spent in headline else "",
+        cards=(
+            Card("True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"),
+            Card("Noise needed", f"× {short(factor, 3, True)}", "", "of plain DP's: × 1"),
+            Card("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
+            Card(
+                "By group privacy",
+                f"× {short(whole, 3, True)}",
+                "noise",
+                "for any model of the records",
+                "group privacy",
+            ),
+        ),
+        scope="For a chain with these probabilities, which the attacker knows (Pufferfish).",
+        next=(Next("explore", "Explore this ε", "what an attack finds",
+                   (("mechanism", f"laplace:epsilon={enough.spent}"),)),),
+    )  # fmt: skip
 
 
 def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[str, list[str]]:

@@ -6,10 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
 from datetime import date
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tellapart import _checks, pictures, risk
+from tellapart import _checks, risk
 from tellapart import report as reporting
 from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
@@ -17,18 +16,17 @@ from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
-from tellapart.curve.base import TradeoffCurve
-from tellapart.curve.guarantees import guarantee
+from tellapart.curve.guarantees import nothing
 from tellapart.decision import Decision
 from tellapart.decision.solving import Answer as Solved
-from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
+from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily
-from tellapart.mechanisms.subject import curve_of
+from tellapart.mechanisms.catalogue import NamedFamily, Term, terms
+from tellapart.mechanisms.subject import curve_of, sampling_assumption
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Table, Words, risks_table
+from tellapart.web.answer import Answer, Card, Next, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -39,7 +37,7 @@ from tellapart.web.controls import (
     told_at,
 )
 from tellapart.web.view import Dropped, Packed, View, read_state
-from tellapart.web.views import decided
+from tellapart.web.views import decided, limits_drawn, schedules
 
 _NO_RECORD = Packed("")
 
@@ -136,7 +134,8 @@ def _in_record(settled: dict[str, Any], changed: str | None) -> dict[str, Any]:
     before = record.unpacked(str(settled["record"]))
     if changed is None:
         named = [each.name for each in fields(ChooseState)]
-        twice = [key for key in settled if key in named and key not in _BESIDE]
+        passed = (*_BESIDE, "mechanism", "prior", "fpr", "at_delta")  # for other views
+        twice = [key for key in settled if key in named and key not in passed]
         if twice:
             rule = "name a record alone, which says all of this, or none"
             _checks.refuse("the address", rule, ", ".join(twice))
@@ -187,7 +186,7 @@ import tellapart as ta
 from tellapart import choose, risk
 
 def make({family.parameter}):
-    return ta.parse({state.mechanism!r}, {family.parameter}={family.parameter})
+    return {controls.typed(state.mechanism, family.parameter)}
 
 limits = [
 {listed}]
@@ -217,118 +216,18 @@ def _limit(limit: Limit) -> str:
     return f"choose.{way}({limit.bound!r}, risk.{limit.measure.__name__}{arguments})"
 
 
-KINDS = (("cost", "Cost"), *(kind for kind in pictures.KINDS if kind[0] != "region"))
-# Risks are drawn as shares of their limits, up to so many times the limit.
-_HIGHEST = 2.0
-
-
-def shares(limit: Limit, value: float) -> float:
-    """A risk as a share of its limit: 1 where it is reached, more where it is broken."""
-    if limit.least:
-        return limit.bound / value if value > 0 else float("inf")
-    return value / limit.bound if limit.bound > 0 else float("inf")
-
-
-def costs(
-    around: Frontier, limits: Sequence[Limit], chosen: float, names: Sequence[str]
-) -> Drawing | None:
-    """Every limited risk against the error of the answer, or the parameter where there is none."""
-    noisy = around.rows[0].margin is not None
-    rows = [(row.margin if noisy else row.parameter, row) for row in around.rows]
-    # No error has no place on a logarithmic axis.
-    placed = sorted((at, row) for at, row in rows if at)
-    if len(placed) < 2:
-        return None
-    label = PARAMETERS[around.parameter].label
-    if noisy:
-        label = "error of the answer: 95 % within ±"
-    traces = [_limit_line(placed[0][0], placed[-1][0])]
-    spots = []
-    for k, limit in enumerate(limits):
-        ink = pictures.INKS[k % len(pictures.INKS)]
-        points = [(at, shares(limit, row.risks[k])) for at, row in placed]
-        kept = [point for point in points if point[1] <= _HIGHEST]
-        x, y = zip(*kept, strict=True) if kept else ((), ())
-        traces.append(Trace(names[k], tuple(x), tuple(y), ink))
-    for at, row in placed:
-        if row.parameter == chosen:
-            reached = max(shares(limit, x) for limit, x in zip(limits, row.risks, strict=True))
-            name = f"chosen: {around.parameter} = {short(chosen, 10)}"
-            spots.append(Spot(name, at, reached, Ink.PROMISE, Mark.GOOD))
-    words = (
-        "Each risk as a share of its limit: above the dashed line the limit is exceeded. "
-        + ("More noise lies to the right." if noisy else "")
-    ).strip()
-    return Drawing(
-        "Risk and error",
-        words,
-        Axis(label, placed[0][0], placed[-1][0], log=True),
-        Axis("risk, as a share of its limit", 0, _HIGHEST),
-        tuple(traces),
-        tuple(spots),
-    )
-
-
-def _limit_line(low: float, high: float) -> Trace:
-    return Trace("the limit", (low, high), (1.0, 1.0), Ink.CHANCE, dashed=True)
-
-
-def curve_picture(
-    kind: str, name: str, curve: TradeoffCurve, limits: Sequence[Limit], prior: float
-) -> Drawing:
-    """The curve that the choice leaves to an attacker, with the limits that have a place on it."""
-    drawn = pictures.draw(kind, {name: curve}, prior)
-    if kind not in ("roc", "roc-log"):
-        return drawn
-    lines: list[Trace] = []
-    spots: list[Spot] = []
-    for limit in limits:
-        arguments = dict(limit.arguments)
-        place = _place(limit, arguments)
-        if place is not None:
-            spots.append(Spot(str(limit), *place, Ink.PROMISE))
-        bound = _bound(limit, arguments)
-        if bound is not None:
-            x = drawn.traces[0].x
-            y = [float(rate) for rate in bound.tpr(x)]
-            ink = pictures.INKS[1 + len(lines)]
-            lines.append(Trace(str(limit), x, tuple(y), ink, dashed=True))
-    return replace(drawn, traces=(*drawn.traces, *lines), spots=tuple(spots))
-
-
-def _place(limit: Limit, asked: Mapping[str, float]) -> tuple[float, float] | None:
-    """The FPR and TPR at which a limit on one of them is reached."""
-    kind = limit.measure.__name__
-    if kind == "tpr":
-        return asked["fpr"], limit.bound
-    if kind not in ("ppv", "precision") or not 0 < limit.bound < 1:
-        return None
-    # Among those flagged, non-members per member, by Bayes' rule.
-    others = (1 - limit.bound) / limit.bound * asked["prior"] / (1 - asked["prior"])
-    if kind == "ppv":
-        place = asked["fpr"], asked["fpr"] / others
-    else:
-        place = asked["recall"] * others, asked["recall"]
-    return place if max(place) <= 1 else None
-
-
-def _bound(limit: Limit, asked: Mapping[str, float]) -> TradeoffCurve | None:
-    """The least private curve that keeps a limit on the advantage or on ε."""
-    if limit.measure.__name__ == "advantage" and limit.bound < 1:
-        return guarantee(0.0, limit.bound)
-    if limit.measure.__name__ == "epsilon" and asked["delta"] < 1:
-        return guarantee(limit.bound, asked["delta"])
-    return None
-
-
-def _limit_controls(state: ChooseState) -> ControlGroup:
-    ticks: list[Tick | Dial] = []
+def _limit_controls(state: ChooseState) -> list[ControlGroup]:
+    on: list[Tick | Dial] = []
+    off: list[Tick | Dial] = []
     for key, (_, accepted) in limited().items():
-        on = getattr(state, f"on_{key}")
-        ticks.append(Tick(f"on_{key}", accepted.label, on))
-        if on:
-            ticks.append(decided.limit_dial(key, key, getattr(state, key)))
-    return ControlGroup("Limits", tuple(ticks))
+        tick = Tick(f"on_{key}", accepted.label, getattr(state, f"on_{key}"))
+        if tick.value:
+            dial = decided.limit_dial(key, key, getattr(state, key))
+            on += [tick, replace(dial, lead=not on)]
+        else:
+            off.append(tick)
+    limits = [ControlGroup("Risks you accept", tuple(on))] if on else []
+    return [*limits, ControlGroup("Add a limit", tuple(off), folded=bool(on))]
 
 
 def _attacker_controls(state: ChooseState) -> ControlGroup:
@@ -347,13 +246,12 @@ def _attacker_controls(state: ChooseState) -> ControlGroup:
 
 
 def _controls_of(state: ChooseState) -> list[Control]:
-    picture = controls.picture_select(state.picture, KINDS)
     if state.record:
         given = decision_of(state)
-        return [*decided.controls_of(given, _shown(state, given), state.certified), picture]
+        return decided.controls_of(given, _shown(state, given), state.certified)
     family = controls.family(state.mechanism, state.parameter)
     shown: list[Control] = [
-        _limit_controls(state),
+        *_limit_controls(state),
         *controls.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
@@ -361,10 +259,11 @@ def _controls_of(state: ChooseState) -> list[Control]:
         label = "Certify (takes seconds)"
         shown.append(Tick("certified", label, state.certified))
     texts = decided.text_controls(record.unsaid_texts())
-    return [*shown, decided.file_control(), texts, picture]
+    return [*shown, decided.file_control(), texts]
 
 
 def _answer(state: ChooseState) -> Answer:
+    _refuse_picture(state)
     if state.record:
         return _recorded(state)
     family = controls.family(state.mechanism, state.parameter)
@@ -375,7 +274,9 @@ def _answer(state: ChooseState) -> Answer:
     certify = state.certified or not family.slow
     command, files = command_of(state, family), (decided.text_file(begun(state)),)
     try:
-        choice, doubt, anyone = _solved(state.mechanism, state.parameter, tuple(limits), certify)
+        choice, doubt, anyone = schedules.solved(
+            state.mechanism, state.parameter, tuple(limits), certify
+        )
     except Infeasible as why:
         said = f"No {family.parameter} keeps these limits"
         python = python_of(state, family, limits, certify, ())
@@ -391,44 +292,43 @@ def _answer(state: ChooseState) -> Answer:
         sentences.append("The command below certifies it, and may round it more conservatively.")
     mark = Mark.PLAIN if doubt else Mark.GOOD
     made = _chosen(state, family, limits, choice)
-    return replace(made, sentences=tuple(sentences), mark=mark, command=command, files=files)
+    return replace(
+        made,
+        sentences=(*made.sentences, *sentences),
+        mark=mark,
+        command=command,
+        files=files,
+        reports=True,
+        certificate="" if doubt else "certified, rounded conservatively",
+    )
 
 
 def _recorded(state: ChooseState) -> Answer:
     """The answer to a whole decision, with all its attackers."""
     given = decision_of(state)
     place = _shown(state, given)
-    _refuse_picture(state)
-    return decided.answer_of(
-        given, state.certified, lambda solved: _record_drawing(state, solved, place)
-    )
+    made = decided.answer_of(given, state.certified, lambda solved: _record_drawings(solved, place))
+    return replace(made, picture=state.picture)
 
 
-def _record_drawing(state: ChooseState, solved: Solved, place: int) -> Drawing:
+def _record_drawings(solved: Solved, place: int) -> tuple[Drawing, ...]:
     limits = [limit.asked for limit in solved.limits]
     names = [f"{limit.attacker}: {limit.asked.label}" for limit in solved.limits]
     unique = [name if names.count(name) == 1 else f"{k}. {name}" for k, name in enumerate(names, 1)]
-    if state.picture == "cost":
-        values = _values(solved.family, solved.value, state.picture)
-        around = answering.cost(solved.family, limits, values, unique)
-        drawn = costs(around, limits, solved.value, unique)
-        if drawn is not None:
-            return drawn
-    kind = "roc" if state.picture == "cost" else state.picture
+    around = answering.cost(solved.family, limits, _values(solved.family, solved.value), unique)
+    cost = limits_drawn.costs(around, limits, solved.value, unique)
     prior = solved.decision.attackers[place - 1].about.get(PRIOR.key, PRIOR.default)
-    return curve_picture(kind, str(solved.setting), solved.curve, limits, prior)
+    return limits_drawn.drawings(str(solved.setting), limits, solved.curve, prior, cost)
 
 
 def _refuse_picture(state: ChooseState) -> None:
-    known = [kind for kind, _ in KINDS]
+    known = [kind for kind, _ in limits_drawn.KINDS]
     if state.picture not in known:
         _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
 
 
 def _report(state: ChooseState) -> DecisionDocument:
     """The document of a whole decision; files beside it are not ours to read."""
-    if not state.record:
-        raise InvalidArgument("a decision must say what is released; fill in the file first")
     given = decision_of(state)
     if given.evidence:
         raise InvalidArgument(
@@ -441,38 +341,39 @@ def _report(state: ChooseState) -> DecisionDocument:
     return reporting.of_decision(given, today=today, command=command, answer=answer)
 
 
-@lru_cache(maxsize=64)
-def _solved(
-    mechanism: str, parameter: str, limits: tuple[Limit, ...], certify: bool
-) -> tuple[Choice, str, float | None]:
-    """The choice, what is in doubt about it, and ε for any mechanism.
-
-    Kept, since many dials leave the choice as it is.
-    """
-    family = controls.family(mechanism, parameter)
-    anyone = answering.for_any_mechanism(family, limits)
-    return *answering.chosen(family, limits, certify), anyone
-
-
 def _chosen(
     state: ChooseState, family: NamedFamily, limits: Sequence[Limit], choice: Choice
 ) -> Answer:
     value = choice.short
     subject = family.make(value)
     setting = answering.configured(family, value)
-    around = answering.cost(family, limits, _values(family, value, state.picture))
+    around = answering.cost(family, limits, _values(family, value))
     factors = [factor for factor in answering.AROUND if value * factor in _parameters(around)]
     rows = [row for row in around.rows if row.parameter in [value * factor for factor in factors]]
     spent = replace(around, rows=tuple(rows))
     head, *cells = answering.cost_cells(spent)
     limit_head, *limit_rows = answering.limit_cells(choice, subject)
-    readings = risk.summary(curve_of(subject), **state.attacker)
+    curve = curve_of(subject)
+    readings = risk.summary(curve, **state.attacker)
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise added to one answer."
+    cost = limits_drawn.costs(around, limits, value, [limit.label for limit in limits])
+    margin = next((row.margin for row in spent.rows if row.parameter == value), None)
+    headline, number = decided.chosen_words(setting, family)
     return Answer(
-        headline=f"{setting} for {state.mechanism}{setting.by}",
-        drawing=_drawing(state, limits, around, value, curve_of(subject)),
+        headline=headline,
+        number=number,
+        aside=_binding(choice, limits),
+        cards=(
+            *limit_cards(limits, [limit.value(curve) for limit in limits], choice.binding),
+            *_cost_cards(state, family, value, readings, margin),
+        ),
+        sentences=(f"{setting} for {state.mechanism}{setting.by}.",),
+        drawings=limits_drawn.drawings(
+            state.mechanism, limits, curve, state.about[PRIOR.key], cost
+        ),
+        picture=state.picture,
         parts=(
             Table("Your limits", (*limit_head[:3], "binding constraint"), tuple(limit_rows)),
             Table(
@@ -485,7 +386,73 @@ def _chosen(
             *_said(readings),
         ),
         python=python_of(state, family, limits, choice.certified, factors),
+        codes=schedules.frameworks(family, value),
+        later=("ways", schedules.WAYS) if schedules.has_schedule(family) else None,
+        mechanism=_filled(state.mechanism, family.parameter, value),
+        scope=sampling_assumption(subject) or f"{choice.scope[0].upper()}{choice.scope[1:]}.",
+        next=(Next("explore", "Explore this choice", "what any attack finds"),),
     )
+
+
+def _binding(choice: Choice, limits: Sequence[Limit]) -> str:
+    if choice.binding is None:
+        return "No limit binds: the mechanism is not defined beyond this."
+    if len(limits) == 1:
+        return "Less privacy would exceed your limit."
+    return f"That is the least that keeps {len(limits)} limits; {choice.binding} binds."
+
+
+def limit_cards(
+    limits: Sequence[Limit], values: Sequence[float], binding: Limit | None, most: int = 3
+) -> tuple[Card, ...]:
+    """Each limit with how much of it is used, the binding one first."""
+    order = sorted(zip(limits, values, strict=True), key=lambda pair: pair[0] != binding)
+    return tuple(
+        Card(
+            limit.label,
+            short(value, 3, up=not limit.least),
+            f"limit {short(limit.bound)}",
+            f"{'binding constraint' if limit == binding else 'kept'}; without the output "
+            f"{short(limit.value(nothing()), 3)}",
+            share=limits_drawn.shares(limit, value),
+        )
+        for limit, value in order[:most]
+    )
+
+
+def _cost_cards(
+    state: ChooseState,
+    family: NamedFamily,
+    value: float,
+    readings: Sequence[Reading],
+    margin: float | None,
+) -> list[Card]:
+    """What it comes to as ε, and what it costs, where that is known."""
+    delta = state.attacker[DELTA.key]
+    epsilon = next(x for x in readings if x.key == "epsilon").value
+    said = "0 without the output"
+    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", said, "ε")]
+    batch = family.fixed.get("batch_size")
+    if family.parameter == "noise_multiplier" and batch:
+        said = "on the mean gradient, clipped at norm C"
+        cards.append(Card("Noise per step", short(value / batch, 3, up=True), "C", said))
+    elif margin is not None:
+        cards.append(
+            Card("Error of the answer", f"± {short(margin, 3, up=True)}", "", "95 % of answers")
+        )
+    return cards
+
+
+def ways(state: ChooseState) -> Table:
+    """Other batch sizes and epochs under the same limits."""
+    limits = answering.accepted(state.bounds, state.attacker)
+    return schedules.ways(state.mechanism, state.parameter, limits)
+
+
+def _filled(text: str, parameter: str, value: float) -> str:
+    """The mechanism with what was chosen, for views that ask for all of it."""
+    (term,) = terms(text)
+    return str(Term(term.name, {parameter: value, **term.values}))
 
 
 def _said(readings: Sequence[Reading]) -> tuple[Words, ...]:
@@ -497,36 +464,18 @@ def _parameters(around: Frontier) -> set[float]:
     return {row.parameter for row in around.rows}
 
 
-def _values(family: NamedFamily, value: float, picture: str) -> list[float]:
+def _values(family: NamedFamily, value: float) -> list[float]:
     """Where to look around the choice: as the command does, and more finely for the picture."""
     asked = {value * factor for factor in answering.AROUND}
-    if picture == "cost":
-        count = 4 if family.slow else 8
-        finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
-        asked |= (
-            {float(round(number)) for number in finer if number >= 1} if family.whole else finer
-        )
+    count = 4 if family.slow else 8
+    finer = {value * 2 ** (2 * step / count) for step in range(-count, count + 1)}
+    asked |= {float(round(number)) for number in finer if number >= 1} if family.whole else finer
     return sorted(asked)
-
-
-def _drawing(
-    state: ChooseState,
-    limits: Sequence[Limit],
-    around: Frontier,
-    value: float,
-    curve: TradeoffCurve,
-) -> Drawing:
-    if state.picture == "cost":
-        drawn = costs(around, limits, value, [limit.name for limit in limits])
-        if drawn is not None:
-            return drawn
-    kind = "roc" if state.picture == "cost" else state.picture
-    return curve_picture(kind, state.mechanism, curve, limits, state.about[PRIOR.key])
 
 
 VIEW = View(
     "/choose",
-    "Choose",
+    "Choose noise",
     "Which ε, or how much noise, keeps risks within limits?",
     "Tick the risks that matter and set a limit for each. The answer is the least noise (or the "
     "largest ε) within all limits, rounded conservatively, and what it costs in accuracy. A "
@@ -538,4 +487,5 @@ VIEW = View(
     mechanisms=("mechanism",),
     load=_load,
     settle=_settled,
+    parts={"ways": ways},
 )

@@ -16,7 +16,7 @@ from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.pictures import INKS
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
-from tellapart.web.answer import Answer, Table, Words
+from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.worlds import Adversary
 
 # The risks of the founding paper, as sentences name them; the catalogue says all else of them.
@@ -25,6 +25,7 @@ RISKS: dict[str, tuple[str, Measure]] = {
     "ppv": ("the PPV", MEASURES["ppv"]),
     "f_score": ("the largest F-score", MEASURES["f_score"]),
 }
+_AXES = {"posterior": "largest posterior", "ppv": "PPV", "f_score": "largest F-score"}
 # Whose ε it is: mechanisms by their names in the catalogue.
 FAMILIES = {"any": "any mechanism with this ε", "laplace": "Laplace noise"}
 _EPSILONS = np.geomspace(0.1, 10, 41)
@@ -49,7 +50,7 @@ class CoefficientsQuestion:
     measure: str
     bound: float
     fpr: float
-    mechanism: str
+    release: str
 
     @property
     def risk(self) -> Measure:
@@ -68,7 +69,7 @@ class CoefficientsQuestion:
 
     def subject(self, epsilon: float) -> Subject:
         """What the mechanism is with this ε."""
-        return named_family(self.mechanism).make(epsilon)
+        return named_family(self.release).make(epsilon)
 
     @property
     def levels(self) -> list[tuple[str, tuple[float, float, float]]]:
@@ -101,11 +102,44 @@ def answer(asked: CoefficientsQuestion) -> Answer:
         headline,
         (*sentences, f"These numbers are {scope(asked.subject(1.0))}."),
         Mark.BAD if rows[-1].epsilon is None else Mark.PLAIN,
-        _drawing(asked, rows),
+        (_drawing(asked, rows),),
         (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
         _python(asked),
         _command(asked),
+        number="" if rows[-1].epsilon is None else _shown(rows[-1].epsilon),
+        cards=_cards(asked, rows[0], rows[-1]),
+        scope=f"These numbers are {scope(asked.subject(1.0))}.",
+        next=_next(rows[-1]),
     )
+
+
+def _cards(
+    asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
+) -> tuple[Card, ...]:
+    """The prior with and without what the attacker knows, and the ε that each allows."""
+    limit = _limit(asked, whole.prior)
+    risk = (
+        fixed(limit.value(curve_of(asked.subject(whole.epsilon))), True)
+        if whole.epsilon is not None
+        else "above"
+    )
+    return (
+        Card("Largest ε for this attacker", _said(whole), "", "rounded conservatively", "ε"),
+        Card("Largest ε without knowledge", _said(without), "", "for a prior of 0.5"),
+        Card("Prior of this attacker", short(whole.prior, 3), "", "0.5 without knowledge", "prior"),
+        Card("Risk reached", risk, f"limit {short(asked.bound)}", asked.name),
+    )
+
+
+def _said(row: CoefficientsRow) -> str:
+    return "none" if row.epsilon is None else _shown(row.epsilon)
+
+
+def _next(row: CoefficientsRow) -> tuple[Next, ...]:
+    if row.epsilon is None:
+        return ()
+    values = (("mechanism", f"any:epsilon={_shown(row.epsilon)}"), ("prior", short(row.prior, 6)))
+    return (Next("explore", "Explore this ε", "what such an attack finds", values),)
 
 
 def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
@@ -114,7 +148,7 @@ def _rows(asked: CoefficientsQuestion) -> list[CoefficientsRow]:
     for knows, given in asked.levels:
         prior = Adversary.with_coefficients(*given).prior
         rows.append(
-            CoefficientsRow(knows, given, prior, _largest(asked.mechanism, _limit(asked, prior)))
+            CoefficientsRow(knows, given, prior, _largest(asked.release, _limit(asked, prior)))
         )
     return rows
 
@@ -196,12 +230,12 @@ def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawin
     )
     words = "Where a line meets the limit is the largest ε for that attacker."
     low = float(min(0.5, asked.bound))
-    y = Axis(asked.name, low, 1)
+    y = Axis(_AXES[asked.measure], low, 1)
     return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
 
 
 def _python(asked: CoefficientsQuestion) -> str:
-    called, made = asked.risk.function.__name__, KINDS[asked.mechanism].ways[0].make.__qualname__
+    called, made = asked.risk.function.__name__, KINDS[asked.release].ways[0].make.__qualname__
     more = "".join(f", {key}={value!r}" for key, value in asked.arguments.items())
     knows = ",\n    ".join(repr(given) for _, given in asked.levels)
     return f"""\
@@ -225,7 +259,7 @@ for known in [
 
 def _command(asked: CoefficientsQuestion) -> str:
     option = f"--{asked.risk.limit_key.replace('_', '-')}"
-    words = ["tellapart", "choose", asked.mechanism, option, repr(asked.bound)]
+    words = ["tellapart", "choose", asked.release, option, repr(asked.bound)]
     words += ["--rho-p", repr(asked.rho_p), "--rho-c", repr(asked.rho_c)]
     words += ["--rho-t", repr(asked.rho_t), "--fpr", repr(asked.fpr)]
     return shlex.join(words)

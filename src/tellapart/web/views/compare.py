@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from operator import attrgetter
 
 from tellapart import _checks, pictures, risk
+from tellapart._numeric.text import short
 from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
-from tellapart.drawing.record import Ink, Spot
-from tellapart.mechanisms.catalogue import KINDS, WRAPPERS, parse, terms
+from tellapart.drawing.record import Ink, Mark, Spot
+from tellapart.mechanisms.catalogue import KINDS as MECHANISMS
+from tellapart.mechanisms.catalogue import WRAPPERS, parse, terms
+from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Table, Words
+from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
 from tellapart.web.view import View
+from tellapart.web.views.explore import KINDS, MEMBERS, one_decimal
 
 MOST = 5  # more curves than there are inks would look alike
 PLACES = tuple(range(1, MOST + 1))
+# The first mechanism is the one that other views look at.
+FIELDS = ("mechanism", *(f"m{k}" for k in PLACES[1:]))
 _KEYS = {deployment.key: deployment for deployment in DEPLOYMENTS}
 
 
@@ -30,7 +36,7 @@ _KEYS = {deployment.key: deployment for deployment in DEPLOYMENTS}
 class CompareState:
     """What the view shows: mechanisms as text, deployments by their keys, "" for none."""
 
-    m1: str = "laplace:epsilon=1"
+    mechanism: str = "laplace:epsilon=1"
     m2: str = "gaussian:sigma=1"
     m3: str = ""
     m4: str = ""
@@ -40,7 +46,7 @@ class CompareState:
     d3: str = ""
     d4: str = ""
     d5: str = ""
-    prior: float = PRIOR.default
+    prior: float = MEMBERS
     fpr: float = FPR.default
     at_delta: float = DELTA.default
     pairs: bool = True
@@ -49,7 +55,7 @@ class CompareState:
     @property
     def mechanisms(self) -> dict[str, str]:
         """The mechanisms that are compared, by their fields."""
-        every = {f"m{k}": getattr(self, f"m{k}") for k in PLACES}
+        every = {field: getattr(self, field) for field in FIELDS}
         return {field: text for field, text in every.items() if text}
 
     @property
@@ -73,7 +79,7 @@ def _deployment(key: str) -> Deployment:
 
 def python_of(state: CompareState) -> str:
     """The comparison by the library, with all that the page shows."""
-    named_ones = "".join(f"    {text!r}: ta.parse({text!r}),\n" for text in _texts(state))
+    named_ones = "".join(f"    {text!r}: {controls.typed(text)},\n" for text in _texts(state))
     deployed = "".join(
         f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
         for deployment in dict.fromkeys(state.deployments.values())
@@ -127,7 +133,7 @@ def _controls_of(state: CompareState) -> list[Control]:
     picked = enumerate(state.deployments.items(), 1)
     deployed = [_picked(k, *slot) for k, slot in picked]
     if len(slots) + len(deployed) < MOST:
-        more = next(f"m{k}" for k in PLACES if f"m{k}" not in state.mechanisms)
+        more = next(field for field in FIELDS if field not in state.mechanisms)
         slots.append(
             Select(more, "Add a mechanism", "", [("", "none"), *controls.mechanism_choices()])
         )
@@ -146,7 +152,7 @@ def _controls_of(state: CompareState) -> list[Control]:
     if any(map(_composed, state.mechanisms.values())):
         label = "Compute who leaks more (takes seconds for compositions)"
         shown.append(Tick("pairs", label, state.pairs))
-    return [*shown, controls.picture_select(state.picture, pictures.KINDS)]
+    return shown
 
 
 def _registry(none: str) -> list[tuple[str, str]]:
@@ -169,7 +175,7 @@ def _slot(number: int, field: str, text: str) -> Control:
     if len(parts) > 1:
         starts.append((text, "a composition"))
     chosen = text if len(parts) > 1 else names[parts[0].name]
-    title = " + ".join(KINDS[term.name].words for term in parts)
+    title = " + ".join(MECHANISMS[term.name].words for term in parts)
     which = Select(field, "Mechanism", chosen, [("", "none: leave it out"), *starts])
     dials = [
         controls.parameter_dial(f"{field}.{place}.{key}", key, value)
@@ -182,7 +188,7 @@ def _slot(number: int, field: str, text: str) -> Control:
 def _composed(text: str) -> bool:
     parts = terms(text)
     return len(parts) > 1 or any(
-        KINDS[term.name].composition or set(WRAPPERS) & set(term.values) for term in parts
+        MECHANISMS[term.name].composition or set(WRAPPERS) & set(term.values) for term in parts
     )
 
 
@@ -224,7 +230,8 @@ def _answer(state: CompareState) -> Answer:
     comparison = _compared(state)
     curves = {name: curve_of(_subject(name)) for name in comparison.names}
     deployed = list(state.deployments.values())
-    drawn = pictures.draw(state.picture, curves, state.prior, _spots(comparison, state.picture))
+    _checked(state)
+    drawn = pictures.every({called(name): curve for name, curve in curves.items()}, state.prior)
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
     if len(comparison.pairs) > 1:
@@ -238,12 +245,74 @@ def _answer(state: CompareState) -> Answer:
         title = "By how much"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
     return Answer(
-        headline=_headline(comparison),
+        headline=f"{_in_people_s_words(_headline(comparison), comparison.names)}.",
         sentences=_sentences(comparison, deployed),
-        drawing=drawn,
+        aside=_aside(comparison, state),
+        cards=_cards(comparison, state),
+        drawings=tuple(
+            replace(drawn[kind], kind=kind, title=title, spots=tuple(_spots(comparison, kind)))
+            for kind, title in KINDS
+        ),
+        picture=state.picture,
         parts=tuple(parts),
         python=python_of(state),
         command=command_of(state),
+        scope="Each number is for its own mechanism and its own unit of privacy.",
+        next=(
+            Next("explore", "Explore the first", "what an attack on it finds"),
+            Next("choose", "Choose the noise", "from the risks you accept"),
+        ),
+    )
+
+
+def called(name: str) -> str:
+    """What people call a mechanism; a deployment has its name.
+
+    >>> called("laplace:epsilon=1"), called("gaussian:sigma=2+laplace:epsilon=1")
+    ('Laplace (ε = 1)', 'Gaussian (σ = 2), then Laplace (ε = 1)')
+    """
+    if name in _NAMES:
+        return name
+    parts = (text_in_words(str(term)).partition(", ") for term in terms(name))
+    return ", then ".join(f"{head} ({tail})" if tail else head for head, _, tail in parts)
+
+
+def _checked(state: CompareState) -> None:
+    known = [kind for kind, _ in KINDS]
+    if state.picture not in known:
+        _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
+
+
+def _in_people_s_words(said: str, names: Sequence[str]) -> str:
+    for name in sorted(names, key=len, reverse=True):
+        said = said.replace(name, called(name))
+    return said
+
+
+def _aside(comparison: Comparison, state: CompareState) -> str:
+    """Who leaks least to the attacker that is set."""
+    found = {name: _of(comparison, k, "tpr") for k, name in enumerate(comparison.names)}
+    least = min(found, key=lambda name: found[name])
+    return f"At FPR {short(state.fpr)}, {called(least)} leaks least."
+
+
+def _of(comparison: Comparison, place: int, key: str) -> float:
+    return next(x.value for x in comparison.readings[place] if x.key == key)
+
+
+def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
+    """One for each: how many members are found, and its ε; the least is marked."""
+    found = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
+    return tuple(
+        Card(
+            called(name),
+            one_decimal(100 * found[k], True),
+            "of 100",
+            f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε = "
+            f"{short(_of(comparison, k, 'epsilon'), 3, True)} at δ = {short(state.at_delta)}",
+            mark=Mark.GOOD if found[k] == min(found) else Mark.PLAIN,
+        )
+        for k, name in enumerate(comparison.names)
     )
 
 
@@ -297,6 +366,8 @@ def _promises(deployed: Sequence[Deployment]) -> Table:
 
 def _spots(comparison: Comparison, picture: str) -> list[Spot]:
     """Where two curves cross."""
+    if picture not in ("roc", "roc-log", "tradeoff"):
+        return []
     least = 1e-6 if picture == "roc-log" else 0.0
     return [
         Spot("the curves cross", crossing.fpr, _height(crossing.fnr, picture), Ink.PROMISE)
@@ -319,5 +390,5 @@ VIEW = View(
     CompareState,
     _controls_of,
     _answer,
-    mechanisms=tuple(f"m{k}" for k in PLACES),
+    mechanisms=FIELDS,
 )

@@ -8,19 +8,19 @@ from typing import Any
 
 from tellapart import decision
 from tellapart._numeric.text import fixed, short
-from tellapart.choose.named_limits import explained
+from tellapart.choose.named_limits import Setting, explained
 from tellapart.decision import Decision
 from tellapart.decision.consistency import Question
 from tellapart.decision.fields import NEIGHBOURS, TABLES
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.decision.solving import Answer as Solved
 from tellapart.decision.solving import LimitAnswer
-from tellapart.drawing.record import Drawing, Mark
+from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
-from tellapart.mechanisms.catalogue import PrivateSide
+from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide, Term
 from tellapart.risk.catalogue import arguments, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Table, TextFile, Words, risks_table
+from tellapart.web.answer import Answer, Card, Next, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 
 FILE = "decision.toml"
@@ -154,12 +154,17 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
         said = f"No {given.mechanism.choose} is found for these limits"
         parts = (*_asked(decision.questions(given)), *_said_beside(given))
         return Answer(said, (f"{why}.",), Mark.BAD, parts=parts, **exported)
-    drawing: Drawing | None = None if drawn is None else drawn(answer)
+    headline, number = chosen_words(answer.setting, answer.family)
+    fixed_values = answer.family.fixed
+    said = f"{answer.setting} for {given.mechanism}{answer.setting.by}."
     return Answer(
-        headline=f"{answer.setting} for {given.mechanism}{answer.setting.by}",
-        sentences=tuple(_sentences(answer, broken, certified or not slow)),
+        headline=headline,
+        number=number,
+        aside=f"Not what is in use: {broken[0]}." if broken else f"{given.title}.",
+        sentences=(*_sentences(answer, broken, certified or not slow), said),
         mark=Mark.BAD if broken else _mark(answer),
-        drawing=drawing,
+        cards=_cards(answer),
+        drawings=() if drawn is None else drawn(answer),
         parts=(
             *(_limits(answer, place) for place in range(len(given.attackers))),
             _sensitivity(answer),
@@ -172,8 +177,57 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
             *_said_beside(given),
         ),
         reports=True,
+        mechanism=str(Term(answer.family.name, {answer.parameter: answer.value, **fixed_values})),
+        scope=answer.sampling,
+        next=(Next("explore", "Explore this choice", "what any attack finds"),),
         **exported,
     )
+
+
+# How people say what to configure; "{}" is the number.
+_SAID = {
+    "noise_multiplier": "Train with a noise multiplier of {} or more.",
+    "scale": "Add noise with a scale of {} or more.",
+    "sigma": "Add noise with a standard deviation σ of {} or more.",
+    "epsilon": "Spend ε = {} or less.",
+    "mu": "Spend μ = {} or less (Gaussian DP).",
+    "steps": "Train for {} steps or fewer.",
+    "sampling_rate": "Sample each record with probability {} or less.",
+}
+
+
+def chosen_words(setting: Setting, family: NamedFamily) -> tuple[str, str]:
+    """The headline, and the number in it that people act on."""
+    if len(setting.values) > 1:  # they hold together alone, as they are
+        return f"Set {setting} ({setting.by.removeprefix(', by ')}).", str(setting)
+    ((key, value),) = setting.values.items()
+    number = short(value, 6)
+    if float(number) != value:
+        number = short(value, 5, up=PARAMETERS[key].grows_private)
+    more = "or more" if PARAMETERS[key].grows_private else "or less"
+    label = PARAMETERS[key].label.partition(",")[0]
+    said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
+    if key != family.parameter:
+        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
+    return said, number
+
+
+def _cards(answer: Solved) -> tuple[Card, ...]:
+    """The limits that are used most, the binding one first, and ε."""
+    used = sorted(answer.limits, key=lambda limit: not limit.binding)
+    cards = [
+        Card(
+            f"{limit.attacker}: {limit.asked.label}",
+            limit.reading.columns[1],
+            f"limit {short(limit.asked.bound)}",
+            "binding constraint"
+            if limit.binding
+            else f"without the output {limit.reading.columns[0]}",
+        )
+        for limit in used[:3]
+    ]
+    epsilon = fixed(answer.epsilon, up=True)
+    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", "at most", "ε"))
 
 
 _PYTHON = f"""\

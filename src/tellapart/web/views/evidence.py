@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,12 +20,12 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.guarantees import guarantee
-from tellapart.drawing.record import Drawing, Ink, Trace
+from tellapart.drawing.record import Drawing, Ink, Mark, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web.answer import Table, Words
+from tellapart.web.answer import Card, Table, Words
 
-KINDS = (("roc", "ROC"), ("roc-log", "ROC, low FPR"))
+KINDS = (("roc", "Evidence against the claim"), ("roc-log", "At low FPR"))
 _LEAST = 1e-4
 _LOG = np.geomspace(_LEAST, 1, 97)
 _RATES = np.unique(np.concatenate([[0.0], _LOG, np.linspace(0, 1, 201)]))
@@ -35,6 +37,59 @@ _EVIDENCE = (
 )
 # More lines of a ledger than these are summed up.
 _LINES = 12
+
+
+def drawings(result: AuditResult) -> tuple[Drawing, ...]:
+    """The evidence against the claim, in every kind."""
+    if isinstance(result, Metrics):
+        drawn = picture("roc", result)
+        return () if drawn is None else (drawn,)
+    every = (picture(kind, result) for kind, _ in KINDS)
+    return tuple(drawn for drawn in every if drawn is not None)
+
+
+def cards(summary: AuditSummary) -> tuple[Card, ...]:
+    """The verdict, the least ε, the p-value and the power: what people act on."""
+    result = summary.result
+    if isinstance(result, Metrics):
+        rows = [row for row in summary.shown if row.words][:4]
+        return tuple(Card(row.what, row.words, "", row.basis) for row in rows)
+    if not isinstance(result, Verdict):
+        return ()
+    said = "refuted" if result.refuted else "not refuted"
+    mark = Mark.BAD if result.refuted else Mark.PLAIN
+    beside = "the scores contradict it" if result.refuted else "which does not prove it"
+    made = [Card("Claim", said, "", beside, mark=mark)]
+    made += [
+        Card(
+            what,
+            str(bound).partition(" (")[0],
+            "",
+            "any true guarantee has at least this",
+            "ε",
+        )
+        for what, bound in summary.epsilons[:1]
+    ]
+    spent = summary.ledger
+    if spent is not None:
+        alpha = percent(spent.level)
+        made.append(
+            Card("Multiple-testing budget", f"α = {alpha}", "", "of a false refutation",
+                 "multiple-testing budget")
+        )  # fmt: skip
+    return (*made, _power(summary))
+
+
+def _power(summary: AuditSummary) -> Card:
+    """Which leak would have been shown, where that is said; else how many scores there are."""
+    said = next((reason for reason in summary.reasons if reason.startswith("Power:")), "")
+    leak = re.search(r"\S+ ≥ [\d.]+", said)
+    if leak:
+        beside = "such a leak, an optimal attack shows with 90 % probability"
+        return Card("Power", leak.group(), "", beside, "power")
+    members, others = summary.members or 0, summary.non_members or 0
+    beside = f"{members:,} of members, {others:,} of non-members"
+    return Card("Scores", f"{members + others:,}", "", beside)
 
 
 def picture(kind: str, result: AuditResult) -> Drawing | None:
@@ -83,7 +138,8 @@ def _line(name: str, curve: TradeoffCurve, kind: str, every: Array, ink: Ink) ->
 
 def _drawn(kind: str, words: str, lines: Sequence[Trace]) -> Drawing:
     rates, low = (_LOG, _LEAST) if kind == "roc-log" else (np.array([0.0, 1.0]), 0.0)
-    return pictures.roc(words, lines, rates, low)
+    drawn = pictures.roc(words, lines, rates, low)
+    return replace(drawn, kind=kind, title=dict(KINDS)[kind])
 
 
 def numbers(summary: AuditSummary) -> tuple[Table, ...]:

@@ -18,7 +18,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
 from tellapart.web.answer import Answer, Table
-from tellapart.web.views.point import VIEW, PointState
+from tellapart.web.views.check import VIEW, CheckState
 
 
 def shown(**values: object) -> Answer:
@@ -61,7 +61,7 @@ def test_random_points_are_judged_as_by_four_inequalities() -> None:
     sides = set()
     for fpr, tpr, epsilon, delta in (rng.random((200, 4)) * (1, 1, 2, 0.1)).tolist():
         answer = shown(
-            claim=f"any:epsilon={epsilon!r},delta={delta!r}", fpr=fpr, tpr=tpr, members=0
+            mechanism=f"any:epsilon={epsilon!r},delta={delta!r}", fpr=fpr, tpr=tpr, members=0
         )
         grows = math.exp(epsilon)
         inside = all(
@@ -83,7 +83,7 @@ def test_random_points_are_judged_as_by_the_mechanisms_own_curve(claim: str) -> 
     curve, rng = curve_of(parse(claim)), np.random.default_rng(6)
     for fpr, tpr in rng.random((60, 2)):
         allowed, least = curve.tpr(fpr), 1 - curve.tpr(1 - fpr)
-        answer = shown(claim=claim, fpr=fpr, tpr=tpr, others=0)
+        answer = shown(mechanism=claim, fpr=fpr, tpr=tpr, others=0)
         assert answer.headline.startswith("Inside") == (least <= tpr <= allowed)
         if tpr > allowed:
             assert answer.sentences[0] == f"✗ FNR ≥ β(FPR) fails by {tpr - allowed:.4g}."
@@ -178,7 +178,7 @@ def test_the_python_prints_what_the_page_shows(values: dict[str, object]) -> Non
 
 
 def test_commands_say_where_the_point_lies() -> None:
-    promise, laplace = shown(), shown(claim="laplace:epsilon=1")
+    promise, laplace = shown(), shown(mechanism="laplace:epsilon=1")
     assert promise.command == "tellapart region --epsilon 1.0 --delta 0.0 --fpr 0.1 --tpr 0.35"
     assert laplace.command == "tellapart risk laplace:epsilon=1 --fpr 0.1"
     told = [getattr(one.parts[0], "note", "") for one in (promise, laplace, shown(members=0))]
@@ -187,7 +187,7 @@ def test_commands_say_where_the_point_lies() -> None:
 
 
 def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    promise, laplace = shown(members=0), shown(claim="laplace:epsilon=1", fpr=0.02)
+    promise, laplace = shown(members=0), shown(mechanism="laplace:epsilon=1", fpr=0.02)
     assert main([*shlex.split(promise.command)[1:], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["possible"] is False
@@ -227,6 +227,6 @@ def test_rates_that_are_none_are_refused() -> None:
 
 
 def test_a_promise_has_its_own_delta_and_others_a_dial_for_it() -> None:
-    assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(PointState()))
-    state = PointState(claim="gaussian:sigma=1")
+    assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(CheckState()))
+    state = CheckState(mechanism="gaussian:sigma=1")
     assert any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(state))

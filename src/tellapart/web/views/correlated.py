@@ -1,4 +1,4 @@
-"""Attacker knowledge: an attacker's prior knowledge, and what that does to the choice of ε."""
+"""Correlated records: what an attacker knows beforehand, and what that does to ε and noise."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from tellapart.web import controls
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, ControlGroup, Dial, Kept, Select
 from tellapart.web.view import View
-from tellapart.web.views import chain, coefficients
+from tellapart.web.views import chain, coefficients, joint
 
-_ABOUT = (("coefficients", "ρ coefficients"), ("chain", "A Markov chain"))
+_ABOUT = (
+    ("coefficients", "ρ coefficients"),
+    ("chain", "A Markov chain"),
+    ("table", "A small table"),
+)
 _SHOWN = {
-    "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "mechanism"),
+    "coefficients": ("rho_p", "rho_c", "rho_t", "measure", "bound", "fpr", "release"),
     "chain": ("epsilon", "stay_0", "stay_1", "length"),
+    "table": ("epsilon", "p00", "p01", "p10", "p11"),
 }
 
 
 @dataclass(frozen=True)
-class AuxiliaryState:
-    """What the view shows: one of two kinds of knowledge, and the numbers of both."""
+class CorrelatedState:
+    """What the view shows: one of three kinds of knowledge, and the numbers of all."""
 
     about: str = "coefficients"
     rho_p: float = 0.2
@@ -33,26 +38,31 @@ class AuxiliaryState:
     measure: str = "posterior"
     bound: float = 0.9
     fpr: float = FPR.default
-    mechanism: str = "any"
+    release: str = "any"
     epsilon: float = 1.0
     stay_0: float = 0.9
     stay_1: float = 0.6
     length: int = 100
+    p00: float = 0.4
+    p01: float = 0.1
+    p10: float = 0.1
+    p11: float = 0.4
 
 
-def _controls_of(state: AuxiliaryState) -> list[Control]:
+def _controls_of(state: CorrelatedState) -> list[Control]:
     about = Select("about", "The attacker knows", state.about, _ABOUT, as_buttons=True)
-    shown = _of_chain(state) if state.about == "chain" else _of_coefficients(state)
+    made = {"chain": _of_chain, "table": _of_table}.get(state.about, _of_coefficients)
+    shown = made(state)
     used = _used(shown)
     kept = [field.name for field in fields(state) if field.name not in {*used, "about"}]
-    return [*shown, about, *(Kept(name, getattr(state, name)) for name in kept)]
+    return [about, *shown, *(Kept(name, getattr(state, name)) for name in kept)]
 
 
 def _used(shown: list[ControlGroup]) -> set[str]:
     return {control.field for group in shown for control in group.controls}
 
 
-def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
+def _of_coefficients(state: CorrelatedState) -> list[ControlGroup]:
     says = ("nothing", "all")
     known = ControlGroup(
         "Prior knowledge",
@@ -84,7 +94,7 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     accepted: list[Dial | Select] = [
         Select("measure", "limited risk", state.measure, names),
         Dial("bound", "limit", state.bound, 0.5, 1, Scale.LINEAR, smaller),
-        Select("mechanism", "ε of", state.mechanism, who),
+        Select("release", "ε of", state.release, who),
     ]
     limited = coefficients.RISKS.get(state.measure)
     if limited is not None and FPR in limited[1].arguments:
@@ -92,7 +102,7 @@ def _of_coefficients(state: AuxiliaryState) -> list[ControlGroup]:
     return [known, ControlGroup("Limit", tuple(accepted))]
 
 
-def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
+def _of_chain(state: CorrelatedState) -> list[ControlGroup]:
     stays = ("independent", "strongly correlated")
     zeros = Dial(
         "stay_0", "probability that 0 stays 0", state.stay_0, 0.5, 0.99, Scale.LINEAR, ends=stays
@@ -109,13 +119,34 @@ def _of_chain(state: AuxiliaryState) -> list[ControlGroup]:
     ]
 
 
-def _answer(state: AuxiliaryState) -> Answer:
+def _of_table(state: CorrelatedState) -> list[ControlGroup]:
+    often = ("seldom", "often")
+    labels = {
+        "p00": "both are 0",
+        "p01": "only the second is 1",
+        "p10": "only the first is 1",
+        "p11": "both are 1",
+    }
+    cells = [
+        Dial(field, label, getattr(state, field), 0.01, 1, Scale.LINEAR, ends=often)
+        for field, label in labels.items()
+    ]
+    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
+    return [
+        ControlGroup("How often, of two records", tuple(cells)),
+        ControlGroup("Guarantee", (promise,)),
+    ]
+
+
+def _answer(state: CorrelatedState) -> Answer:
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
         return chain.answer(chain.ChainQuestion(**given))
+    if about == "table":
+        return joint.answer(joint.JointQuestion(**given))
     _one_of("measure", state.measure, coefficients.RISKS)
-    _one_of("mechanism", state.mechanism, coefficients.FAMILIES)
+    _one_of("release", state.release, coefficients.FAMILIES)
     return coefficients.answer(coefficients.CoefficientsQuestion(**given))
 
 
@@ -126,12 +157,12 @@ def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
 
 
 VIEW = View(
-    "/auxiliary",
-    "Attacker knowledge",
-    "How does an attacker's prior knowledge change the choice of ε?",
+    "/correlated",
+    "Correlated records",
+    "What if records say something about each other?",
     "ε limits how far an output moves the odds of membership, not where they start. Against an "
     "attacker who knows more, the same risk takes a smaller ε.",
-    AuxiliaryState,
+    CorrelatedState,
     _controls_of,
     _answer,
 )

@@ -1,4 +1,4 @@
-"""Point: one attack's FPR and TPR against a claim's privacy region, and what that proves."""
+"""Check an attack: its FPR and TPR against a claim's privacy region, and what that proves."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
 from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import parse
+from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Table
+from tellapart.web.answer import Answer, Card, Next, Table
 from tellapart.web.controls import Control, ControlGroup, Dial, Select
 from tellapart.web.view import View
 
@@ -118,7 +119,7 @@ def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> li
         f"sure = {sample.confidence!r}",
         "evidence = audit.from_counts(attack, confidence=sure)",
         f"print(evidence.epsilon_lower({delta!r}))",
-        f"verdict = audit.judge(ta.parse({claim!r}), evidence{called})",
+        f"verdict = audit.judge({controls.typed(claim)}, evidence{called})",
         "print(verdict.headline)",
         "print(verdict.finding)",
     ]
@@ -134,7 +135,7 @@ def command_of(claim: str, curve: TradeoffCurve, seen: Seen) -> str:
     return f"tellapart risk {shlex.quote(claim)} --fpr {seen.fpr!r}"
 
 
-_KINDS = (("roc", "All rates"), ("roc-log", "Low FPR"))
+_KINDS = (("roc", "The attack and the claim"), ("roc-log", "At low FPR"))
 _CAVEAT = (
     "The rates are taken as exact. Rates measured on samples prove nothing by themselves: "
     "give both counts, and the experimental design behind them, for a verdict."
@@ -159,10 +160,10 @@ _ALLOWED = "The command below says which TPR is allowed, Python all of it."
 
 
 @dataclass(frozen=True)
-class PointState:
+class CheckState:
     """What the view shows; without counts of both sides and a design, rates are exact."""
 
-    claim: str = "any:epsilon=1"
+    mechanism: str = "any:epsilon=1"
     fpr: float = 0.1
     tpr: float = 0.35
     members: int = 0
@@ -173,7 +174,7 @@ class PointState:
     picture: str = "roc"
 
 
-def _controls_of(state: PointState) -> list[Control]:
+def _controls_of(state: CheckState) -> list[Control]:
     sure = ("less sure", "more sure")
     attack = ControlGroup(
         "Observed attack",
@@ -193,11 +194,11 @@ def _controls_of(state: PointState) -> list[Control]:
             Dial("confidence", "confidence", state.confidence, 0.5, 0.999, Scale.LINEAR, ends=sure),
         ),
     )
-    picture = controls.picture_select(state.picture, _KINDS)
-    shown = [attack, *controls.mechanism("claim", state.claim, "Claim"), picture]
-    if isinstance(parse(state.claim), GuaranteeCurve):
-        return shown
-    return [*shown, *controls.delta_dials("δ at which ε is told", state.claim, state.at_delta)]
+    *claim, more = controls.mechanism("mechanism", state.mechanism, "Claim")
+    shown: list[Control] = [attack, *claim]
+    if not isinstance(parse(state.mechanism), GuaranteeCurve):
+        shown += controls.delta_dials("δ at which ε is told", state.mechanism, state.at_delta)
+    return [*shown, more]
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -210,9 +211,11 @@ def _count(field: str, label: str, value: int) -> Dial:
     return Dial(field, label, value, 10, 1_000_000, Scale.WHOLE, ends=ends, help=said)
 
 
-def _answer(state: PointState) -> Answer:
-    subject = parse(state.claim)
+def _answer(state: CheckState) -> Answer:
+    subject = parse(state.mechanism)
     curve = curve_of(subject)
+    if state.picture not in dict(_KINDS):
+        _checks.refuse("picture", f"be one of {', '.join(dict(_KINDS))}", state.picture)
     if state.design not in ("", *_DESIGNS):
         _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
     # Of counts that depend on each other nothing follows: their rates are all there is.
@@ -224,21 +227,53 @@ def _answer(state: PointState) -> Answer:
         evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
     headline, mark, sentences = _headline(state, subject, attack, evidence, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
-    told_at = controls.told_at(state.claim, state.at_delta)
+    told_at = controls.told_at(state.mechanism, state.at_delta)
     delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
     return Answer(
         headline,
         (*signs, *sentences),
         mark,
-        _drawing(state, curve, attack, bool(broken), mark),
+        tuple(_drawing(kind, state, curve, attack, bool(broken), mark) for kind, _ in _KINDS),
         (_numbers(curve, attack, delta, evidence),),
-        python_of(state.claim, curve, attack, delta),
-        command_of(state.claim, curve, attack),
+        python_of(state.mechanism, curve, attack, delta),
+        command_of(state.mechanism, curve, attack),
+        cards=_cards(state, curve, attack, delta, evidence),
+        picture=state.picture,
+        scope="An attack outside the region refutes the claim; one inside proves nothing.",
+        next=(
+            Next("audit", "Audit scores", "a file of scores proves more than two rates"),
+            Next("explore", "Explore the claim", "what any attack finds under it"),
+        ),
+    )
+
+
+def _cards(
+    state: CheckState,
+    curve: TradeoffCurve,
+    attack: Seen,
+    delta: float,
+    evidence: audit.Evidence | None,
+) -> tuple[Card, ...]:
+    most = fixed(float(curve.tpr(attack.fpr)), True)
+    needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
+    shown = None if evidence is None else evidence.epsilon_lower(delta).value
+    proved = Card("Confidence", "none", "", "rates alone prove nothing: give both counts")
+    if shown is not None:
+        said = f"proved by the counts, at δ = {short(delta)}"
+        proved = Card(f"ε, {percent(state.confidence)} confidence", f"≥ {fixed(shown, False)}", "",
+                      said, "ε")  # fmt: skip
+    return (
+        Card("TPR that the claim allows", f"≤ {most}", "", f"at FPR {short(attack.fpr)}", "TPR"),
+        Card("TPR reported", short(attack.tpr, 4), "", f"guessing: {short(attack.fpr, 4)}"),
+        Card(
+            "Least ε that allows it", f"≥ {fixed(needs, False)}", "", f"at δ = {short(delta)}", "ε"
+        ),
+        proved,
     )
 
 
 def _headline(
-    state: PointState,
+    state: CheckState,
     subject: Subject,
     attack: Seen,
     evidence: audit.Evidence | None,
@@ -250,7 +285,7 @@ def _headline(
         said = "impossible if the claim is true" if outside else "possible under the claim"
         return f"{where}: {said}", mark, [_CAVEAT]
     curve = curve_of(subject)
-    name = None if isinstance(curve, GuaranteeCurve) else state.claim
+    name = None if isinstance(curve, GuaranteeCurve) else state.mechanism
     verdict = audit.judge(subject, evidence, name=name)
     sentences = _proved(attack, attack.sample, curve, verdict)
     if not verdict.could_refute:
@@ -283,21 +318,22 @@ def _proved(
 
 
 def _drawing(
-    state: PointState, curve: TradeoffCurve, attack: Seen, outside: bool, mark: Mark
+    kind: str, state: CheckState, curve: TradeoffCurve, attack: Seen, outside: bool, mark: Mark
 ) -> Drawing:
     box = None if attack.sample is None else attack.sample.box
     where = "✗ outside" if outside else "✓ inside"
     spot = Spot("this attack", attack.fpr, attack.tpr, Ink.EVIDENCE, mark, ("fpr", "tpr"), box)
-    log = state.picture == "roc-log"
-    drawn = pictures.draw("roc-log" if log else "roc", {state.claim: curve}, 0.5, [spot])
+    log = kind == "roc-log"
+    drawn = pictures.draw(kind, {state.mechanism: curve}, 0.5, [spot])
     guess, line = drawn.traces
-    name = f"what the claim allows: {state.claim}"
+    name = f"what the claim allows: {text_in_words(state.mechanism)}"
     outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
     boxed = ""
     if attack.sample is not None:
         boxed = f" The box holds its true rates, {_SURE}."
     words = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
-    return replace(drawn, title="One attack and a claim", caption=words, traces=(guess, outline))
+    title = dict(_KINDS)[kind]
+    return replace(drawn, title=title, caption=words, traces=(guess, outline), kind=kind)
 
 
 def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
@@ -346,13 +382,13 @@ def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, 
 
 
 VIEW = View(
-    "/point",
+    "/check",
     "Check an attack",
     "Is this attack possible, if the claim is true?",
     "An attack flags a share of the members (TPR) and a share of the non-members (FPR). A claim of "
     "privacy allows only some pairs of these rates: one outside proves it broken.",
-    PointState,
+    CheckState,
     _controls_of,
     _answer,
-    mechanisms=("claim",),
+    mechanisms=("mechanism",),
 )

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from copied_code import printed
 
+from tellapart import choose
 from tellapart.cli import main
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup
-from tellapart.web.views.auxiliary import VIEW, AuxiliaryState
+from tellapart.web.views.correlated import VIEW, CorrelatedState
+from tellapart.worlds import JointTable, Sum
 
 
 def shown(**values: object) -> Answer:
@@ -45,7 +47,7 @@ def test_the_largest_epsilon_is_the_room_between_prior_and_limit() -> None:
 
 
 def test_laplace_noise_under_an_f_score_is_as_in_the_papers_formula() -> None:
-    answer = shown(rho_p=0, rho_c=0, rho_t=0, measure="f_score", mechanism="laplace")
+    answer = shown(rho_p=0, rho_c=0, rho_t=0, measure="f_score", release="laplace")
     right = math.log(0.9 * 1.1 / (4 * 0.01))
     assert table(answer).rows == (("nothing", "0.5", "1", f"{math.floor(right * 1e4) / 1e4:.4f}"),)
 
@@ -165,7 +167,7 @@ def test_chains_that_a_page_has_no_time_for_are_refused() -> None:
 
 
 def test_unknown_words_in_a_url_are_refused() -> None:
-    for values in ({"about": "x"}, {"measure": "x"}, {"mechanism": "x"}):
+    for values in ({"about": "x"}, {"measure": "x"}, {"release": "x"}):
         with pytest.raises(InvalidArgument, match="must be one of"):
             shown(**values)
 
@@ -182,5 +184,22 @@ def values_of(controls: list[Control]) -> dict[str, object]:
 
 @pytest.mark.parametrize("about", ["coefficients", "chain"])
 def test_what_is_not_shown_now_is_not_lost(about: str) -> None:
-    state = AuxiliaryState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
+    state = CorrelatedState(about, 0.3, 0.05, 0.02, "ppv", 0.8, 0.2, "laplace", 2.0, 0.8, 0.7, 30)
     assert VIEW.read(values_of(list(VIEW.controls(state)))) == state
+
+
+def test_a_small_table_is_as_the_library_says() -> None:
+    answer = shown(about="table", epsilon=0.7, p00=3, p01=1, p10=1, p11=3)
+    model = JointTable([[0, 1], [0, 1]], [[0.375, 0.125], [0.125, 0.375]])
+    found = choose.noise_table(model, Sum(), 0.7)
+    rows = answer.parts[0].rows
+    assert [row[0] for row in rows] == [row.method for row in found]
+    assert [float(row[1]) for row in rows] == pytest.approx([row.scale for row in found], abs=2e-4)
+    out = printed(answer.python)
+    for row in rows:
+        assert row[1] in out
+    assert float(answer.number) <= 1 / found[0].scale  # never less noise than it takes
+    spot, line = answer.drawing.spots[0], answer.drawing.traces[1]
+    assert np.interp(spot.x, line.x, line.y) == pytest.approx(spot.y)
+    independent = shown(about="table", p00=1, p01=1, p10=1, p11=1)
+    assert independent.headline == "Noise for ε = 1 keeps ε = 1 for these records."

@@ -1,0 +1,53 @@
+"""The first look into a score file: the columns that the reader finds, in every format."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from tellapart.errors import BadScores
+from tellapart.web.peek import ROWS, peek
+from tellapart.web.view import Dropped
+
+TEXT = "score,member\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(9))
+WANTED = tuple((f"{k}.5", f"{k % 2}") for k in range(ROWS))
+
+
+def packed(**arrays):
+    held = io.BytesIO()
+    np.savez_compressed(held, **arrays)
+    return held.getvalue()
+
+
+def parquet(folder):
+    duckdb = pytest.importorskip("duckdb")
+    source, target = folder / "x.csv", folder / "x.parquet"
+    source.write_text(TEXT, encoding="utf-8")
+    duckdb.sql(f"COPY (SELECT * FROM read_csv('{source}')) TO '{target}' (FORMAT parquet)")  # noqa: S608
+    return target.read_bytes()
+
+
+def test_every_format_shows_its_columns_and_first_rows(tmp_path):
+    arrays = {"score": np.arange(9) + 0.5, "member": np.arange(9) % 2}
+    for name, content in {
+        "x.csv": TEXT.encode(),
+        "x.csv.gz": gzip.compress(TEXT.encode()),
+        "x.npz": packed(**arrays),
+        "x.parquet": parquet(tmp_path),
+    }.items():
+        seen = peek(Dropped(name, content))
+        assert (seen.columns, seen.rows) == (("score", "member"), WANTED), name
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("x.npz", b"PK"), ("x.csv.gz", b"\x1f\x8b"), ("x.parquet", b"PAR1")],
+)
+def test_what_cannot_be_read_is_said(name, content):
+    with pytest.raises(BadScores, match=f"^{name} must be readable"):
+        peek(Dropped(name, content))
+
+
+def test_an_empty_table_has_no_columns():
+    assert peek(Dropped("x.csv", b"")).columns == ()
