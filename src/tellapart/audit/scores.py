@@ -411,7 +411,13 @@ class Scores:
 def preview(
     path: str | os.PathLike[str], *, score: str | None = None, member: str | None = None
 ) -> Preview:
-    """What `Scores.read` finds in a file: its columns, first rows, and what it would infer."""
+    """What `Scores.read` finds in a file: its columns, first rows, and what it would infer.
+
+    >>> from tellapart.web import example
+    >>> seen = preview(example())
+    >>> seen.columns, seen.score, seen.member
+    (('score', 'member'), 'score', 'member')
+    """
     _, files = sources.matching(path)
     return look_at(Source(files[0]), Names(score, member))
 
