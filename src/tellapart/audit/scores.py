@@ -413,8 +413,9 @@ def preview(
 ) -> Preview:
     """What `Scores.read` finds in a file: its columns, first rows, and what it would infer.
 
-    >>> found = preview("examples/scores.csv")
-    >>> found.columns, found.score, found.member
+    >>> from tellapart.web import example
+    >>> seen = preview(example())
+    >>> seen.columns, seen.score, seen.member
     (('score', 'member'), 'score', 'member')
     """
     _, files = sources.matching(path)
