@@ -137,7 +137,7 @@ def application(pool: Pool, hosts: Collection[str] = ()) -> Starlette:
         exception_handlers={
             HTTPException: _told,
             Crashed: _told,
-            Busy: _told,
+            LimitReached: _told,
             ClientDisconnect: _none_waits,
         },
         lifespan=page.open,
@@ -173,7 +173,7 @@ class _Page:
         try:
             reply = await self._ask(request, "paint", view, values, quick=True)
         except LimitReached:
-            reply = await self._ask(request, "paint", view, values, False, quick=True)
+            reply = await self._ask(request, "paint", view, values, False)
         response = _response(reply)
         if visit is None and reply.status == 200:
             _set_visit(request, response)
@@ -403,7 +403,7 @@ async def _told(request: Request, error: Exception) -> Response:
     status, words = 500, _BUG
     if isinstance(error, HTTPException):
         status, words = error.status_code, error.detail
-    elif isinstance(error, Busy):
+    elif isinstance(error, LimitReached):
         status, words = 503, str(error)
     # What is left of a request that was not read to its end is not waited for.
     headers = {"Connection": "close"} if status in (408, 413, 415) else {}

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from tellapart.web import limits, static, visits
 from tellapart.web.app import application
-from tellapart.web.workers import WorkerLimits, WorkerPool
+from tellapart.web.workers import TooLong, WorkerLimits, WorkerPool
 
 HURRIED = WorkerLimits(seconds=1.0, memory=2**30, quick=2, slow_after=0.4)
 AT = "http://127.0.0.1:8050"
@@ -117,6 +117,15 @@ def test_a_page_is_painted_soon_however_heavy_its_answer(visitor):
     said, seconds = timed(visitor.get, "/explore?sleep=30")
     assert said.json()["more"] == [False]  # without an answer, for which its script asks
     assert seconds < HURRIED.slow_after + 2
+
+
+def test_a_page_that_is_not_painted_says_why():
+    class Full:
+        async def ask(self, *_given, **_how):
+            raise TooLong("the page is busy")
+
+    said = TestClient(application(Full()), base_url=AT).get("/explore")
+    assert (said.status_code, said.text) == (503, "the page is busy\n")
 
 
 def test_who_leaves_takes_the_question_along():
