@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from tellapart.web import static
-from tellapart.web.markup import Html, element, together
+from tellapart.web.html.markup import Html, element, together
 from tellapart.web.views import VIEWS
 
 _TITLE = "tellapart: membership inference risk"

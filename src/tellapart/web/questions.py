@@ -19,9 +19,9 @@ from tellapart import _checks
 from tellapart.drawing.record import Drawing
 from tellapart.drawing.svg import svg, table
 from tellapart.errors import InvalidArgument, TellapartError
-from tellapart.web import render
 from tellapart.web.answer import Answer
 from tellapart.web.controls import Control, held, shape
+from tellapart.web.html import answers, inputs
 from tellapart.web.view import Dropped, View, as_text, changes, to_query
 from tellapart.web.views import VIEWS
 
@@ -102,7 +102,7 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
         "held": held(made),
         "drawings": drawings,
         "picture": found.picked,
-        "answer": render.answer(asked.view, found, links),
+        "answer": answers.answer(asked.view, found, links),
         **_controls(asked, made),
     }
 
@@ -112,7 +112,7 @@ def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
     now = shape(made)
     if asked.said.get("shape") == now:
         return {"shape": now}
-    return {"shape": now, "controls": render.controls(made), "bar": render.bar(made)}
+    return {"shape": now, "controls": inputs.controls(made), "bar": inputs.bar(made)}
 
 
 def _drawn(drawing: Drawing) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _part(asked: _Asked, state: Any) -> dict[str, object]:
     make = asked.view.parts.get(asked.said["part"])
     if make is None:
         raise Malformed(f"part must be one of {', '.join(asked.view.parts)}")
-    return {"problem": "", "part": asked.said["part"], "html": render.part_html(make(state))}
+    return {"problem": "", "part": asked.said["part"], "html": answers.part_html(make(state))}
 
 
 def _refused(asked: _Asked, problem: str) -> dict[str, object]:
@@ -164,8 +164,8 @@ def _refused(asked: _Asked, problem: str) -> dict[str, object]:
         "picture": 0,
         "answer": "",
         "shape": shape(made),
-        "controls": render.controls(made),
-        "bar": render.bar(made),
+        "controls": inputs.controls(made),
+        "bar": inputs.bar(made),
     }
 
 

@@ -38,6 +38,15 @@ def breakable(text: str) -> Html:
     return Html("<wbr>".join(escape(part) for part in _BREAKS.split(text)))
 
 
+def identifier(*words: object) -> str:
+    """A word for an id: letters, digits and dashes.
+
+    >>> identifier("c", "mechanism.0.epsilon")
+    'c-mechanism-0-epsilon'
+    """
+    return re.sub(r"\W+", "-", "-".join(map(str, words))).strip("-")
+
+
 def _attribute(key: str, value: object) -> str:
     if value is None or value is False:
         return ""

@@ -1,0 +1,1 @@
+"""HTML without a template language: elements, controls as inputs, and answers."""
