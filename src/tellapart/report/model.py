@@ -15,6 +15,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Mark
 from tellapart.notebook import HEAD, card, roc_of
+from tellapart.report.watched_training import WatchedTraining
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class Report(Displayed):
     detectable: float | None = None
     samples_needed: float | None = None
     assumptions: tuple[str, ...] = ()
+    watched: WatchedTraining | None = None  # both parts, where a training was watched
     checklist: tuple[Item, ...] = ()
     curves: Mapping[str, Traced] = field(repr=False)
     made: Made
@@ -155,12 +157,16 @@ class Report(Displayed):
 
     @property
     def samples(self) -> str:
-        """What an audit looked at: scores, outputs or guesses."""
+        """What an audit looked at: scores, outputs, guesses or steps."""
+        if self.watched is not None:
+            return "steps"
         return "scores" if self.summary is None else self.summary.samples
 
     @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
+        if self.watched is not None:
+            return self.watched.counted
         return "" if self.summary is None else self.summary.counted
 
     def data(self) -> dict[str, Any]:
