@@ -157,6 +157,14 @@ def test_the_page_of_watched_bugs_has_every_bug():
     assert "Target: every bug refuted in 19 of 20 trainings at least: met." in page
 
 
+def test_the_page_of_one_run_audits_has_every_target_met():
+    page = (ROOT / "docs" / "one-run-power.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if " ± " in line]
+    assert len(rows) == 8, "run `make one-run-power`"
+    assert all(float(row[5]) >= float(row[4]) for row in rows)
+    assert page.count(": met.") == 2
+
+
 FILTERS = ["docs/sharp-edges.md", "docs/composition.md", "docs/switching.md"]
 ACCOUNTANTS = ["__init__.py", "dp_accounting.py", "opacus.py"]
 

@@ -123,9 +123,8 @@ def divided(
     """
     if shares is None:
         return [level / max(len(names), 1)] * len(names)
-    if not isinstance(shares, Mapping):
-        rule = f'map {what} to their shares of the level, as {{"{names[0]}": 0.5}} does'
-        _checks.refuse("shares", rule, shares)
+    rule = f'a mapping from {what} to their shares of the level, such as {{"a": 0.5}}'
+    _checks.instance(Mapping, rule, shares=shares)
     given = {str(name): _share(name, share) for name, share in shares.items()}
     if unknown := [name for name in given if name not in map(str, names)]:
         known = _checks.shortened(", ".join(map(str, names)))

@@ -430,14 +430,19 @@ def _same_neighbours(claim: Subject, evidence: Evidence) -> None:
 
 
 def describe(claim: Subject) -> str:
-    """A claim in a few words."""
+    """A claim in a few words: by its name, or by what it is the curve of.
+
+    >>> import tellapart as ta
+    >>> describe(ta.Laplace(2).curve())
+    'of the curve of Laplace(scale=2.0)'
+    """
     if isinstance(claim, Mechanism):
         return f"{claim!r}"
     if isinstance(claim, GuaranteeCurve):
         return f"ε = {short(claim.claimed_epsilon)}, δ = {short(claim.claimed_delta)}"
     if isinstance(claim, GaussianCurve):
         return f"of Gaussian DP with μ = {short(claim.mu)}"
-    return "of this curve"
+    return f"of the curve of {claim.label}"
 
 
 def _times(factor: float) -> str:

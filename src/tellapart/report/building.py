@@ -18,6 +18,7 @@ from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidence
 from tellapart.audit.scores import Scores
 from tellapart.audit.summary import AuditResult, AuditSummary, summarise
+from tellapart.audit.trainings.watch_verdict import WatchVerdict
 from tellapart.audit.verdict import Verdict, describe
 from tellapart.budget.ledger import BudgetLedger
 from tellapart.curve.base import Bound, TradeoffCurve
@@ -25,7 +26,7 @@ from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.in_words import in_words
 from tellapart.mechanisms.subject import Subject, curve_of
-from tellapart.report import checklist, curve_points
+from tellapart.report import checklist, curve_points, watched_training
 from tellapart.report.checklist import Known
 from tellapart.report.meaning import ClaimReading, ReportOptions, promised, read_claim, unit_words
 from tellapart.report.model import Input, Made, Meaning, Report, Traced
@@ -43,6 +44,7 @@ _ON_RECORD = (
     "Every step that is spent from this budget is on record below; steps that are run without it "
     "are not."
 )
+_OF_ANOTHER = "Computed from the mechanism stated, which is not the one that was run."
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class _Filed:
 
 
 def of(
-    found: AuditResult | Subject | BudgetLedger,
+    found: AuditResult | WatchVerdict | Subject | BudgetLedger,
     *,
     name: str = "",
     unit: str = "",
@@ -73,9 +75,9 @@ def of(
 ) -> Report:
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
-    ``found`` is a verdict, or evidence or metrics without one; or a mechanism or a promise, of
-    which nothing but the claim is reported; or the ledger of a privacy budget, whose guarantee is
-    the claim. ``name`` is what people call it, its title;
+    ``found`` is a verdict, also that of a watched training, or evidence or metrics without one; or
+    a mechanism or a promise, of which nothing but the claim is reported; or the ledger of a privacy
+    budget, whose guarantee is the claim. ``name`` is what people call it, its title;
     ``unit`` is the unit of privacy, such as "one patient". ``prior`` is the attacker's prior
     probability of membership, ``fpr`` the share of non-members flagged, ``delta`` where ε is
     reported, or several such δ, the first one first, ``out_of`` the population in sentences, by
@@ -101,6 +103,9 @@ def of(
         return _of_ledger(found, name.strip(), made, filed)
     if isinstance(found, Mechanism | TradeoffCurve):
         return _claimed(found, name.strip(), made, filed)
+    if isinstance(found, WatchVerdict):
+        report = _watched(found, made, filed, brief=brief)
+        return replace(report, title=name.strip())
     if not isinstance(found, Metrics):
         evidence = found.evidence if isinstance(found, Verdict) else found
         rule = "a verdict, evidence or metrics of audit, a mechanism or a guarantee"
@@ -225,6 +230,36 @@ def _judged(summary: AuditSummary, verdict: Verdict, made: Made, filed: _Filed) 
     return _finished(report, verdict.claim, _known(verdict.claim, reading), filed)
 
 
+def _watched(verdict: WatchVerdict, made: Made, filed: _Filed, *, brief: bool) -> Report:
+    """Of a watched training: what bets say, and what tests of conformance say."""
+    claim = verdict.claim
+    reading, unread = (None, ()) if brief else _read(claim, filed.options)
+    drawn = {} if reading is None else {f"the claim: {in_words(claim)}": reading.curve}
+    report = Report(
+        headline=verdict.headline,
+        reasons=(*watched_training.sentences(verdict), *unread),
+        refuted=verdict.refuted,
+        claim=in_words(claim),
+        meaning=None if reading is None else reading.meaning,
+        design=watched_training.DESIGN,
+        sample=watched_training.SAMPLE,
+        confidence=verdict.confidence,
+        method=watched_training.METHOD,
+        shown=watched_training.shown(verdict, filed.options.deltas),
+        ledger=verdict.ledger,
+        assumptions=watched_training.assumptions(),
+        watched=watched_training.watched_training(verdict),
+        curves={}
+        if reading is None
+        else curve_points.claimed(reading.curve, reading.meaning.errs, None, ""),
+        made=made,
+        traced=drawn,
+    )
+    if brief:
+        return _with_unit(report, _neighbours(claim, filed), filed)
+    return _finished(report, claim, _known(claim, reading), filed)
+
+
 def _read(claim: Subject, options: ReportOptions) -> tuple[ClaimReading | None, tuple[str, ...]]:
     """What a claim means; or why nobody can say, which changes no verdict."""
     try:
@@ -299,9 +334,16 @@ def _known(subject: Subject, reading: ClaimReading | None) -> Known:
 def _finished(report: Report, subject: Subject | None, known: Known, filed: _Filed) -> Report:
     """With what people said, and the checklist."""
     stated = {**known.stated, **({"unit": filed.unit} if filed.unit else {})}
-    established, refuted = dict(known.established), {}
+    established, refuted = dict(known.established), dict[str, str]()
+    if report.watched is not None and report.watched.not_as_stated:
+        # What was computed is of another mechanism than the one that was run.
+        refuted["mechanism"] = f"{report.headline}."
+        established.pop("epsilon", None)
+        stated["epsilon"] = _OF_ANOTHER
     if report.refuted:
-        refuted = {"epsilon": f"{report.headline}.", "tested": _tested(report)}
+        refuted["tested"] = _tested(report)
+        if report.watched is None or report.watched.not_private:
+            refuted["epsilon"] = f"{report.headline}."
     elif report.refuted is False:
         established["tested"] = _tested(report)
     elif report.design is not None:  # nothing that could have spoken against a claim

@@ -16,6 +16,7 @@ from tellapart.drawing.card import Bar, Card, Cell
 from tellapart.drawing.record import Mark
 from tellapart.notebook import HEAD, card, roc_of
 from tellapart.report.privacy_budget import PrivacyBudget
+from tellapart.report.watched_training import WatchedTraining
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class Report(Displayed):
     samples_needed: float | None = None
     assumptions: tuple[str, ...] = ()
     privacy_budget: PrivacyBudget | None = None  # where the claim is that of a ledger
+    watched: WatchedTraining | None = None  # both parts, where a training was watched
     checklist: tuple[Item, ...] = ()
     curves: Mapping[str, Traced] = field(repr=False)
     made: Made
@@ -157,12 +159,16 @@ class Report(Displayed):
 
     @property
     def samples(self) -> str:
-        """What an audit looked at: scores, outputs or guesses."""
+        """What an audit looked at: scores, outputs, guesses or steps."""
+        if self.watched is not None:
+            return "steps"
         return "scores" if self.summary is None else self.summary.samples
 
     @property
     def counted(self) -> str:
         """How many samples there were, in words; nothing where nobody said."""
+        if self.watched is not None:
+            return self.watched.counted
         return "" if self.summary is None else self.summary.counted
 
     def data(self) -> dict[str, Any]:

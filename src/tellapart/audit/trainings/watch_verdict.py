@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +15,12 @@ from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.audit.trainings.conformance import Check, StatedTraining, corrected
 from tellapart.audit.trainings.step_bets import StepBets
 from tellapart.audit.verdict import NOT_REFUTED
+from tellapart.errors import NotCertified
+from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.training import dp_sgd
 
+# A smaller μ shows nothing.
+_NO_LEAK = 1e-6
 BETS = "bets on each step"
 ASSUMPTIONS = (
     "the canaries' coins are secret to the training",
@@ -52,6 +57,11 @@ class WatchVerdict(Displayed):
         return LevelBudget(
             level, (bets, Entry("tests of conformance", many, self.conformance / many))
         )
+
+    @property
+    def claim(self) -> Mechanism:
+        """The mechanism that was stated."""
+        return dp_sgd(self.stated.noise, self.stated.rate, self.stated.steps)
 
     @property
     def steps(self) -> int:
@@ -104,11 +114,8 @@ class WatchVerdict(Displayed):
         """
         d = _checks.inside_unit(delta=delta)
         how = f"if all {self.steps} steps leak alike, an assumption"
-        mu = self.mu_lower.value
-        if mu <= 0:
-            return LowerBound(0.0, self._sure, Basis.GAUSSIAN, how)
-        told = dp_sgd(1 / mu, self.stated.rate, self.steps)
-        return LowerBound(told.curve().epsilon(d), self._sure, Basis.GAUSSIAN, how)
+        value = _epsilon_lower(self.mu_lower.value, self.stated.rate, self.steps, d)
+        return LowerBound(value, self._sure, Basis.GAUSSIAN, how)
 
     # -- words ---------------------------------------------------------------------------------
 
@@ -135,15 +142,18 @@ class WatchVerdict(Displayed):
 
     def reasons(self) -> list[str]:
         """The sentences that go with the headline: each part, then assumptions."""
+        return [*self.grounds(), f"Assumptions: {'; '.join(ASSUMPTIONS)}.", PRODUCTION]
+
+    def grounds(self) -> list[str]:
+        """What each part says, told apart, and what else should be said with it."""
         lines = [
             f"Private or not: {self._by_bets()}".rstrip(),
             f"As stated or not: {self._by_checks()}",
         ]
-        lines += [f"- {check.name}: {check.words} ({self._p(check)})" for check in self.failed]
+        lines += [f"- {check.name}: {check.words} ({self.p_of(check)})" for check in self.failed]
         if not self.refuted:
             lines.append(NOT_REFUTED)
-        lines += self.remarks
-        return [*lines, f"Assumptions: {'; '.join(ASSUMPTIONS)}.", PRODUCTION]
+        return [*lines, *self.remarks]
 
     def _by_bets(self) -> str:
         sure, mu = percent(self._sure), short(self.mu_claimed, 3)
@@ -163,7 +173,8 @@ class WatchVerdict(Displayed):
             )
         return f"not refuted at {sure} confidence ({many} tests)."
 
-    def _p(self, check: Check) -> str:
+    def p_of(self, check: Check) -> str:
+        """The p-value of a test of conformance, corrected for all of them, in words."""
         if check.fact:
             return "a fact, not a test"
         at = self.checks.index(check)
@@ -175,4 +186,14 @@ class WatchVerdict(Displayed):
         return f"WatchVerdict({self.headline})"
 
     def __str__(self) -> str:
-        return "\n".join([self.headline, *self.reasons()])
+        budget = f"{self.ledger.title}: {self.ledger.sharing}."
+        return "\n".join([self.headline, *self.reasons(), budget])
+
+
+def _epsilon_lower(mu: float, rate: float, steps: int, delta: float) -> float:
+    """What an attack on such steps surely reaches: of less μ, where so much is beyond any grid."""
+    while mu > _NO_LEAK:
+        with suppress(NotCertified):
+            return max(dp_sgd(1 / mu, rate, steps).bracket(delta).upper.epsilon(delta), 0.0)
+        mu /= 2
+    return 0.0

@@ -200,7 +200,7 @@ def test_attacks_get_the_shares_that_are_set():
         ({"d": 0.5}, r"shares must be of groups that there are \(a, b, c\), got 'd'"),
         ({"a": 0.0}, r"shares\['a'\] must be above 0 and at most 1, got 0"),
         ({"a": math.nan}, "not be NaN"),
-        ([0.5, 0.5], "shares must map groups to their shares of the level"),
+        ([0.5, 0.5], "shares must be a mapping from groups to their shares"),
     ],
 )
 def test_shares_that_cannot_be_are_refused(shares, words):
