@@ -188,7 +188,7 @@ def test_json_holds_all_that_a_reader_needs(parsed, folder):
         "headline", "title", "reasons", "refuted", "claim", "unit", "neighbours", "meaning",
         "design", "sample", "members", "non_members", "calls", "confidence", "method",
         "shown", "finding", "ledger", "power", "detectable", "samples_needed",
-        "assumptions", "privacy_budget", "checklist", "curves", "made",
+        "assumptions", "privacy_budget", "watched", "checklist", "curves", "made",
     ]  # fmt: skip
     assert found["samples_needed"] == "inf"
     assert found["made"]["command"] == f"tellapart {quiet} --json"

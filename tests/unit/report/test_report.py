@@ -89,7 +89,9 @@ def test_a_verdict_is_told_as_it_is():
 @pytest.mark.parametrize("verdict", [REFUTED, STANDING, TOO_FEW, PROBED])
 def test_terminal_report_and_picture_say_what_one_summary_says(verdict):
     summary, made = summarise(verdict), report.of(verdict)
-    assert str(verdict).splitlines() == [summary.headline, *summary.reasons]
+    *said, budget = str(verdict).splitlines()
+    assert said == [summary.headline, *summary.reasons]
+    assert budget == f"{summary.ledger.title}: {summary.ledger.sharing}."
     assert (made.headline, made.reasons, made.shown) == (
         summary.headline,
         summary.reasons,

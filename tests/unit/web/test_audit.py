@@ -118,7 +118,7 @@ def test_a_verdict_is_the_library_s_and_what_stands_is_never_called_good(epsilon
     evidence = audit.many_runs(audit.Scores.read(example()))
     verdict = audit.judge(ta.guarantee(epsilon), evidence)
     assert answer.mark is mark
-    assert (answer.headline, *answer.sentences) == tuple(str(verdict).splitlines())
+    assert (answer.headline, *answer.sentences) == (verdict.headline, *verdict.reasons())
     assert ("Not refuted does not mean that the claim is true." in answer.sentences) == (
         mark != Mark.BAD
     )

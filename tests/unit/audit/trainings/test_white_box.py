@@ -93,7 +93,7 @@ def test_epsilon_only_under_its_assumption():
     verdict = trained(begun(), factor=0.2)
     shown = verdict.epsilon_if_steps_alike(1e-5)
     truth = ta.dp_sgd(1 / verdict.mu_lower.value, 0.25, 30).curve().epsilon(1e-5)
-    assert shown.value == pytest.approx(truth)
+    assert truth * (1 - 1e-4) <= shown.value <= truth  # a lower bound is certified from below
     assert "an assumption" in str(shown)
     few = trained(begun(), steps=2)
     assert few.epsilon_if_steps_alike(1e-5).value == 0
