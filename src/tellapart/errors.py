@@ -12,6 +12,8 @@ TellapartError
 ├── NotCertified                   the asked precision cannot be reached; no number is returned
 ├── Infeasible                     no parameter keeps the limit, as perfect privacy does not
 ├── LimitReached                   the answer takes more time or memory than was allowed
+│   ├── Busy                       a question to the page did not get its turn
+│   └── TooLong                    a question to the page took longer, or more memory, than it may
 ├── BudgetSpent                    a step costs more than a privacy budget has left; says how much
 └── TrainingStopped                a model could not be trained or kept; says which and what is kept
 
@@ -104,6 +106,14 @@ class Infeasible(TellapartError):
 
 class LimitReached(TellapartError):
     """Says that an answer takes more time or memory than was allowed, so none is given."""
+
+
+class Busy(LimitReached):
+    """A question to the page did not get its turn."""
+
+
+class TooLong(LimitReached):
+    """A question to the page took longer, or more memory, than it may."""
 
 
 class BudgetSpent(TellapartError):

@@ -81,7 +81,7 @@ def _check_same_mix(scores: Scores) -> None:
     odd = int(np.argmin(unlikely))
     if unlikely[odd] < _OTHER_MIX:
         raise Unsupported(
-            f"the mix of groups must be alike on both sides: group {labels[odd].item()!r} "
+            f"the mix of groups must be alike on both sides: group {labels.tolist()[odd]!r} "
             f"has {members[odd]} of {len(of_members)} members and "
             f"{both[odd] - members[odd]} of {len(of_non_members)} non-members; "
             "use each_group"

@@ -6,7 +6,7 @@ Nothing comes from elsewhere, so it works with the network off (extra ``web``).
 - `views`: the pages, each of them pure functions of a state; `view`: what a page is, and its URL;
 - `record`: a decision as a link, a file and values to edit, for the view that chooses;
 - `controls`, `presets`, `answer`: what can be set, what to start from and what is shown, as plain
-  data; `peek`: the first rows of a file; `glossary`: terms, each in a sentence;
+  data; `glossary`: terms, each in a sentence;
 - `questions`: what is asked and answered; `html`, `page`: its HTML; `jobs`: both, in a process;
 - `workers`, `limits`, `messages`: the processes, what an answer may cost, and what goes between;
 - `app`, `gate`, `visits`, `static`: the ASGI application, whose requests are let in, what visitors

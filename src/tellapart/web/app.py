@@ -37,12 +37,12 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from tellapart import __version__, _checks
-from tellapart.errors import LimitReached
+from tellapart.errors import Busy, LimitReached, TooLong
 from tellapart.web import limits, static, visits
 from tellapart.web.gate import Gate, allowed
 from tellapart.web.messages import Reply, Upload
 from tellapart.web.processes import Crashed
-from tellapart.web.workers import Busy, TooLong, WorkerLimits, WorkerPool
+from tellapart.web.workers import WorkerLimits, WorkerPool
 
 LOG = logging.getLogger("tellapart.web")
 _BUG = "the page could not answer this: a bug in tellapart, which its log tells of"

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tellapart.errors import LimitReached
+from tellapart.errors import Busy, TooLong
 from tellapart.web.processes import (
     FORKS,
     Crashed,
@@ -32,14 +32,6 @@ from tellapart.web.processes import (
 _GRACE = 0.15  # seconds after which a question that nobody waits for is given up
 _ANSWERS = 1_000  # of one process, before another takes its place
 _HEAVY = 512  # questions that are known to take long
-
-
-class Busy(LimitReached):
-    """A question did not get its turn."""
-
-
-class TooLong(LimitReached):
-    """A question took longer, or more memory, than it may."""
 
 
 class _Slow(Exception):

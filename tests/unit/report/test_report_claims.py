@@ -148,7 +148,12 @@ def test_a_promise_says_for_whom_it_holds_and_states_no_neighbours():
     ("subject", "claim", "budget", "curves"),
     [
         (ta.guarantee(mu=1), "Gaussian DP with μ = 1", "≤ 4.3772", ["claim", "promise"]),
-        (ta.guarantee(zcdp=0.1), "this curve", "≤ 1.9143", ["claim", "promise"]),
+        (
+            ta.guarantee(zcdp=0.1),
+            "the curve of guarantee(zcdp=0.1)",
+            "≤ 1.9143",
+            ["claim", "promise"],
+        ),
         (ta.Promise(1), "Promise(epsilon=1.0)", "≤ 1.0000", ["claim"]),
         (ta.UniformNoise(10), "Uniform noise, width 10", "= 0.0000", ["claim"]),
         (ta.TruncatedLaplace(1, 5), "Truncated Laplace, scale 1, cut off at 5", "= ∞", ["claim"]),

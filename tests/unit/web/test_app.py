@@ -12,9 +12,10 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
+from tellapart.errors import TooLong
 from tellapart.web import limits, static, visits
 from tellapart.web.app import application
-from tellapart.web.workers import TooLong, WorkerLimits, WorkerPool
+from tellapart.web.workers import WorkerLimits, WorkerPool
 
 HURRIED = WorkerLimits(seconds=1.0, memory=2**30, quick=2, slow_after=0.4)
 AT = "http://127.0.0.1:8050"

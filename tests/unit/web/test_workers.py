@@ -13,8 +13,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from tellapart.errors import Busy, TooLong
 from tellapart.web.processes import FORKS, Crashed
-from tellapart.web.workers import Busy, TooLong, WorkerLimits, WorkerPool
+from tellapart.web.workers import WorkerLimits, WorkerPool
 
 GIGABYTE = 2**30
 HURRIED = WorkerLimits(seconds=0.8, memory=GIGABYTE, quick=2, slow=1, slow_after=0.3, patience=60)

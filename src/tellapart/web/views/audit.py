@@ -19,6 +19,7 @@ from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
+from tellapart.data.reading import Preview, preview
 from tellapart.data.sources import FileLimits, Source
 from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument, TellapartError
@@ -29,7 +30,6 @@ from tellapart.report.model import Input
 from tellapart.web import controls, limits
 from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
-from tellapart.web.peek import peek
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
 from tellapart.web.views import evidence
@@ -49,6 +49,7 @@ _ORIENTATIONS = {
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
+_LONGEST_CELL = 40  # letters
 _MEGABYTES = limits.LARGEST_FILE // 2**20
 _LOOKED = (
     "Design, direction, confidence and columns were chosen before any result of these scores was "
@@ -69,8 +70,8 @@ class AuditState:
     design: str = ""
     orientation: str = ""
     confidence: float = 0.95
-    score: str = "score"
-    member: str = "member"
+    score: str = ""  # found in the file where it is not said
+    member: str = ""
     run: str = ""
     example: bool = False
     picture: str = "roc"
@@ -85,10 +86,10 @@ def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
     file = File(
         "file",
         "Scores: pick a file, or drop it here",
-        ".csv,.gz,.npz,.parquet",
+        ".csv,.tsv,.txt,.json,.jsonl,.gz,.npy,.npz,.parquet,.feather",
         limits.LARGEST_FILE,
-        f".csv, .csv.gz, .npz or .parquet, up to {_MEGABYTES} MB. It is read in memory on this "
-        "machine, and kept nowhere but in this window.",
+        f"A table of scores (.csv, .json, .npz, .parquet …), up to {_MEGABYTES} MB. It is read in "
+        "memory on this machine, and kept nowhere but in this window.",
         instead_of="example",
     )
     example = Tick(
@@ -98,16 +99,19 @@ def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
         "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
     )
     held = _held(state, dropped)
-    there: tuple[str, ...] = ()
+    seen = Preview((), ())
     if held is not None:
         with suppress(TellapartError):  # the audit says what is wrong with the file
-            there = peek(held).columns
+            seen = seen_in(held)
+    there = seen.columns
     columns = (
-        _column("score", "attack score", state.score, there),
-        _column("member", "1 for members, 0 for non-members", state.member, there),
-        _column("run", "run id of each row, if there is such a column", state.run, there, True),
+        _column("score", "attack score", state.score, there, seen.score),
+        _column("member", "1 for members, 0 for non-members", state.member, there, seen.member),
+        _column(
+            "run", "run id of each row, if there is such a column", state.run, there, None, "none"
+        ),
     )
-    folded = not there or {"score", "member"} <= set(there)
+    folded = not seen.question
     return [
         ControlGroup("1. File", (file, example)),
         ControlGroup("Columns of the file", columns, folded=folded),
@@ -115,17 +119,23 @@ def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
 
 
 def _column(
-    field: str, label: str, value: str, there: tuple[str, ...], optional: bool = False
+    field: str,
+    label: str,
+    value: str,
+    there: tuple[str, ...],
+    found: str | None,
+    empty: str = "choose a column",
 ) -> Line | Select:
     """A list of the columns that the file has, where it is known; else a name to type."""
     if not there:
         return Line(field, label, value)
+    chosen = value or found or ""
     names = [(name, name) for name in there]
-    if optional:
-        names.insert(0, ("", "none"))
-    elif value not in there:
-        names.insert(0, (value, "choose a column"))
-    return Select(field, label, value, names)
+    if not found:
+        names.insert(0, ("", empty))
+    if chosen and chosen not in there:
+        names.append((chosen, chosen))
+    return Select(field, label, chosen, names)
 
 
 def _design_step(state: AuditState) -> list[Control]:
@@ -234,18 +244,27 @@ def _described(state: AuditState, held: Dropped) -> Answer:
         parts=(
             *_previewed(held),
             _designs(),
-            Words("What was read", (f"{held.name}: {summary.counted}.",)),
+            Words("What was read", (f"{held.name}: {summary.counted}.", *_inferred(scores))),
         ),
     )
 
 
+def _inferred(scores: Scores) -> tuple[str, ...]:
+    return (f"Inferred from the file: {'; '.join(scores.notes)}.",) if scores.notes else ()
+
+
 def _previewed(held: Dropped) -> tuple[Table, ...]:
     """The first rows of the file, as they stand in it."""
-    seen = peek(held)
+    seen = seen_in(held)
     if not seen.columns:
         return ()
-    rows = tuple((*row, *[""] * len(seen.columns))[: len(seen.columns)] for row in seen.rows)
+    rows = tuple(tuple(map(_cell, row)) for row in seen.rows)
     return (Table(f"First rows of {held.name}", seen.columns, rows),)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
 def _designs() -> Words:
@@ -272,20 +291,27 @@ def _held(state: AuditState, dropped: Dropped | None) -> Dropped | None:
 
 
 def _read(state: AuditState, held: Dropped) -> Scores:
-    names = Names(state.score, state.member, state.run or None)
+    names = Names(state.score or None, state.member or None, state.run or None)
     return read_dropped(held, names, Orientation(state.orientation))
+
+
+_MOST = FileLimits(
+    file=limits.LARGEST_FILE,
+    unpacked=limits.LARGEST_OPENED,
+    held=limits.LARGEST_OPENED,
+    rows=limits.MOST_ROWS,
+    instead="; the command line takes more",
+)
 
 
 def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
     """The scores in what was dropped, as `Scores.read` finds them in a file, within our limits."""
-    most = FileLimits(
-        file=limits.LARGEST_FILE,
-        unpacked=limits.LARGEST_OPENED,
-        held=limits.LARGEST_OPENED,
-        rows=limits.MOST_ROWS,
-        instead="; the command line takes more",
-    )
-    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, most)
+    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, _MOST)
+
+
+def seen_in(dropped: Dropped) -> Preview:
+    """The columns and first rows of what was dropped, as `audit.preview` finds them."""
+    return preview(Source(Path(dropped.name), dropped.content), Names(), _MOST)
 
 
 def _judged(state: AuditState, scores: Scores) -> AuditResult:
@@ -318,6 +344,7 @@ def _rests(state: AuditState, summary: AuditSummary, name: str) -> tuple[Words, 
 
 def _wanted(state: AuditState) -> Answer:
     rows = (("2.31", "1"), ("0.98", "1"), ("0.41", "0"), ("-0.87", "0"))
+    score, member = state.score or "score", state.member or "member"
     return Answer(
         headline="No scores yet",
         sentences=(
@@ -343,11 +370,11 @@ def _wanted(state: AuditState) -> Answer:
         parts=(
             Table(
                 "Expected file format",
-                (state.score, state.member),
+                (score, member),
                 rows,
-                f"{state.score}: what the attack said. {state.member}: whether the record was in "
-                "(1 or true) or not (0 or false). Other columns are not looked at. An .npz file "
-                "may hold arrays members and non_members instead.",
+                f"{score}: what the attack said. {member}: whether the record was in (1 or true) "
+                "or not (0 or false). Other columns are not looked at. An .npz file may hold "
+                "arrays members and non_members instead.",
             ),
             _designs(),
         ),
@@ -365,10 +392,7 @@ def _python(state: AuditState, held: Dropped) -> str:
     if state.example:
         where, first = "example()", "from tellapart.web import example\n"
     columns = {"score": state.score, "member": state.member, "run": state.run}
-    usual = {"score": "score", "member": "member", "run": ""}
-    given = "".join(
-        f", {key}={column!r}" for key, column in columns.items() if column != usual[key]
-    )
+    given = "".join(f", {key}={column!r}" for key, column in columns.items() if column)
     direction = f"audit.Orientation.{state.orientation.upper()}"
     read = f"scores = audit.Scores.read({where}{given}, orientation={direction})\n"
     if state.design == "one-model":
@@ -401,8 +425,8 @@ def _command(state: AuditState, held: Dropped) -> str:
         given += ["--mechanism", shlex.quote(state.mechanism)]
         given += ["--confidence", repr(state.confidence)]
     given += ["--orientation", state.orientation]
-    for key, usual in (("score", "score"), ("member", "member"), ("run", "")):
-        if getattr(state, key) != usual:
+    for key in ("score", "member", "run"):
+        if getattr(state, key):
             given.append(shlex.quote(f"--{key}-column={getattr(state, key)}"))
     return " ".join(["tellapart audit", *given])
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tellapart.errors import BadScores
-from tellapart.web.peek import ROWS, peek
 from tellapart.web.view import Dropped
+from tellapart.web.views.audit import VIEW, AuditState, seen_in
 
 TEXT = "score,member\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(9))
-WANTED = tuple((f"{k}.5", f"{k % 2}") for k in range(ROWS))
+WANTED = tuple((f"{k}.5", f"{k % 2}") for k in range(5))
 
 
 def packed(**arrays):
@@ -36,8 +36,9 @@ def test_every_format_shows_its_columns_and_first_rows(tmp_path):
         "x.npz": packed(**arrays),
         "x.parquet": parquet(tmp_path),
     }.items():
-        seen = peek(Dropped(name, content))
-        assert (seen.columns, seen.rows) == (("score", "member"), WANTED), name
+        seen = seen_in(Dropped(name, content))
+        rows = tuple(tuple(map(str, row)) for row in seen.rows)
+        assert (seen.columns, rows) == (("score", "member"), WANTED), name
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,22 @@ def test_every_format_shows_its_columns_and_first_rows(tmp_path):
     [("x.npz", b"PK"), ("x.csv.gz", b"\x1f\x8b"), ("x.parquet", b"PAR1")],
 )
 def test_what_cannot_be_read_is_said(name, content):
-    with pytest.raises(BadScores, match=f"^{name} must be readable"):
-        peek(Dropped(name, content))
+    with pytest.raises(BadScores, match=f"^{name} must be (readable|an)"):
+        seen_in(Dropped(name, content))
 
 
-def test_an_empty_table_has_no_columns():
-    assert peek(Dropped("x.csv", b"")).columns == ()
+def test_columns_are_found_or_asked_for():
+    """One candidate is taken and said; of several, the list of columns is open."""
+    found = Dropped("x.csv", b"loss,is_member\n" + b"0.5,1\n0.25,0\n" * 9)
+    answer = VIEW.answer(AuditState(), found)
+    assert "Inferred from the file" in str(answer.parts)
+    several = Dropped("x.csv", b"a,b,member\n" + b"0.5,1.5,1\n0.25,2.5,0\n" * 9)
+    with pytest.raises(BadScores, match="'a'"):
+        VIEW.answer(AuditState(), several)
+    (columns,) = [
+        each
+        for each in VIEW.controls(AuditState(), several)
+        if getattr(each, "title", "") == "Columns of the file"
+    ]
+    assert not columns.folded
+    assert VIEW.answer(AuditState(score="a"), several).headline.startswith("NO VERDICT")
