@@ -217,9 +217,10 @@ async def test_what_takes_long_lets_others_go_first():
 @pytest.mark.skipif(not FORKS, reason="no fork")
 @lasting
 async def test_a_template_that_is_gone_is_replaced(capfd):
+    before = set(psutil.Process().children(recursive=True))
     async with opened(replace(HURRIED, quick=1)) as pool:
         first = await pool.ask("pid")
-        for process in psutil.Process().children(recursive=True):
+        for process in set(psutil.Process().children(recursive=True)) - before:
             process.kill()
         deadline = time.monotonic() + 30
         second = first
