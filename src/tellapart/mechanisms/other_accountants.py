@@ -214,7 +214,7 @@ def zcdp_rho(mechanism: Mechanism) -> float:
 
     >>> import tellapart as ta
     >>> round(zcdp_rho(ta.Gaussian(sigma=2)), 9), round(zcdp_rho(ta.Promise(epsilon=1)), 9)
-    (0.125, 0.5)
+    (0.125, 0.462117157)
     """
     steps = _merged(_with_moments(mechanism))
     return math.fsum(n * _rho(law) for law, n in steps) * (1 + 1e-13)

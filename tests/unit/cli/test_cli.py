@@ -21,9 +21,8 @@ from tellapart.cli.app import COMMANDS
 from tellapart.curve.region import MechanismRegion
 
 ALL = (
-    "risk, choose, decide, compare, region, convert, plan, audit, probe, check-training, report, "
-    "frameworks, "
-    "noise, explore, serve, reproduce"
+    "risk, choose, decide, compare, region, convert, budget, plan, audit, probe, check-training, "
+    "report, frameworks, noise, explore, serve, reproduce"
 )
 
 
