@@ -81,6 +81,20 @@ class Pair(Polygon):
         return Polygon((self.p, self.q), (self.q, self.p))
 
 
+class Pairs(Polygon):
+    """Several pairs of laws, of which an attacker meets the worst."""
+
+    def __init__(self, pairs):
+        self.pairs = [(normalised(p), normalised(q)) for p, q in pairs]
+        super().__init__(*self.pairs)
+
+    def swapped(self):
+        return Pairs([(q, p) for p, q in self.pairs])
+
+    def both_orders(self):
+        return Polygon(*self.pairs, *((q, p) for p, q in self.pairs))
+
+
 def normalised(weights):
     total = sum(deep.mpf(w) for w in weights)
     return [deep.mpf(w) / total for w in weights]

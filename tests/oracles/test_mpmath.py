@@ -5,6 +5,7 @@ each is compared on its own, so none may be one minus another.
 """
 
 import functools
+import itertools
 import math
 
 import highprecision as exact
@@ -176,6 +177,20 @@ def custom(p, q):
     return ta.CustomMechanism.from_pmfs(p, q), lambda: exact.Pair(p, q)
 
 
+def partition_selection(epsilon, delta):
+    """A key that n people have against n + 1, with the largest chances that (ε, δ) allows."""
+
+    def reference():
+        grown, d = exact.deep.exp(exact.deep.mpf(epsilon)), exact.deep.mpf(delta)
+        shown = [exact.deep.mpf(0)]
+        while shown[-1] < 1:
+            last = shown[-1]
+            shown.append(min(grown * last + d, 1 - (1 - last - d) / grown, exact.deep.mpf(1)))
+        return exact.Pairs([([a, 1 - a], [b, 1 - b]) for a, b in itertools.pairwise(shown)])
+
+    return ta.PartitionSelection(epsilon, delta), reference
+
+
 def promise(epsilon, delta):
     """The worst that keeps it: all is revealed with chance δ, else a coin of odds e^ε."""
 
@@ -292,14 +307,21 @@ CASES = {
     "last-iterate": last_iterate(0.25, 20, 1.0),
     "last-iterate-flat": last_iterate(1e-9, 100, 1.0),
     "last-iterate-one-step": last_iterate(0.5, 1, 2.0),
+    "partition-selection": partition_selection(1.0, 1e-5),
+    "partition-selection-coarse": partition_selection(0.25, 0.125),
     "custom": custom([0.5, 0.25, 0.25, 0.0], [0.125, 0.125, 0.5, 0.25]),
     "custom-deep": custom([1e-300, 0.5, 0.5], [3e-150, 0.25, 0.75]),
 }
 PLANAR = (0.01, 1.0, 7.0, 60.0, 800.0)
 
 
+# Products and bounds without a closed form: test_query_engine_values.
+ELSEWHERE = {ta.AboveThreshold, ta.ThresholdedHistogram}
+
+
 def covered():
-    return {type(mechanism) for mechanism, _ in CASES.values()} | {ta.PlanarLaplace}
+    here = {type(mechanism) for mechanism, _ in CASES.values()} | {ta.PlanarLaplace}
+    return here | ELSEWHERE
 
 
 def test_every_mechanism_has_a_case():

@@ -85,8 +85,8 @@ BOMB = b"score,member,x\n" + (b"1,1," + b"x" * 995 + b"\n") * 1000 * (
     limits.LARGEST_OPENED // 10**6 + 1
 )
 BAD = {
-    "columns.csv": (b"a,b\n1,2\n", "columns.csv must have a column 'score', has 'a', 'b'"),
-    "binary.csv": (bytes(range(256)) * 20, "binary.csv must be text in UTF-8"),
+    "columns.csv": (b"a,b\n1.5,2.5\n0.5,3.5\n", "columns.csv must have a column"),
+    "binary.csv": (bytes(range(256)) * 20, "binary.csv must be text, got a NUL character"),
     "binary.parquet": (bytes(range(256)) * 20, "binary.parquet must be readable"),
     "binary.npz": (bytes(range(256)) * 20, "binary.npz must be an .npz file of plain arrays"),
     "empty.csv": (b"", "empty.csv must not be empty"),

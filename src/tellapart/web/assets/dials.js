@@ -55,7 +55,7 @@ export function follow(held) {
 export function trouble(field, words) {
   clearTrouble();
   const home = field ? [...fields(field)].find((one) => one.querySelector("input, select")) : null;
-  if (!home) return false;
+  if (!home) return null;
   const input = home.querySelector("input:not([type=range]), select");
   const note = document.createElement("p");
   note.className = "trouble at-field";
@@ -68,7 +68,7 @@ export function trouble(field, words) {
   for (let around = home.parentElement; around; around = around.parentElement) {
     if (around.tagName === "DETAILS") around.open = true;
   }
-  return true;
+  return note;
 }
 
 export function clearTrouble() {

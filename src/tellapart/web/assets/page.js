@@ -107,8 +107,10 @@ function change(field, value, named) {
 
 function refuse(answer) {
   const words = answer.problem + (answer.command ? ` On your own machine: ${answer.command}` : "");
-  const said = trouble(answer.field, words);
-  find("trouble").textContent = said ? "" : words;
+  const note = trouble(answer.field, words);
+  // At its field, and above where no answer stands or the field is out of sight, as on a phone.
+  const seen = note && note.getClientRects().length > 0 && find("answer").childElementCount > 0;
+  find("trouble").textContent = seen ? "" : words;
   find("answer").classList.toggle("stale", find("answer").childElementCount > 0);
 }
 
