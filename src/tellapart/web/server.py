@@ -12,6 +12,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -186,9 +187,10 @@ def _run(
         def capture_signals(self) -> Iterator[None]:
             """Signals that were ignored from the start stay so."""
             usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+            ours = threading.current_thread() is threading.main_thread()
             with super().capture_signals():
                 for number, handler in usual.items():
-                    if handler is signal.SIG_IGN:
+                    if ours and handler is signal.SIG_IGN:
                         signal.signal(number, handler)
                 yield
 
@@ -217,7 +219,22 @@ def _run(
         if until is not None:
             threading.Thread(target=_stop, args=(until, server), daemon=True).start()
         with suppress(KeyboardInterrupt):  # that is how it ends, however early it comes
-            asyncio.run(server.serve([listening]))
+            _to_its_end(server, listening)
+
+
+def _to_its_end(server: Any, listening: socket.socket) -> None:
+    """Serve; where this thread has an event loop already, as in a notebook, from another one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(server.serve([listening]))
+        return
+    with ThreadPoolExecutor(1) as aside:
+        served = aside.submit(lambda: asyncio.run(server.serve([listening])))
+        try:
+            served.result()
+        finally:
+            server.should_exit = True
 
 
 def _stop(until: threading.Event, server: Any) -> None:

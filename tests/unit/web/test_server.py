@@ -1,5 +1,6 @@
 """The page as a server: others can come whoever holds the line, and nothing of it is left."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 
@@ -110,3 +112,21 @@ def test_the_factory_takes_what_a_team_sets_and_checks_it():
         with pytest.raises(ta.InvalidArgument):
             web.create(**wrong)
     assert limits.PATIENCE < limits.LONGEST  # others wait
+
+
+def test_a_notebook_can_serve_it_though_its_thread_has_a_loop():
+    port, over, seen = web.free_port(), threading.Event(), []
+
+    def visit():
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        line.request("GET", "/health")
+        seen.append(line.getresponse().status)
+        line.close()
+        over.set()
+
+    async def cell():
+        ready = threading.Thread(target=visit).start
+        web.serve(port, browser=False, ready=ready, until=over)
+
+    asyncio.run(cell())
+    assert seen == [200]
