@@ -748,7 +748,10 @@ def test_folders_and_masks_in_files_of_their_own(run, matrices):
     ("line", "words"),
     [
         ("matrix.npz --design pooled", "coins must be given: how the training sets were drawn"),
-        ("matrix.npz --coins balanced --design one-run", "have one total for every record with"),
+        (
+            "matrix.npz --coins balanced --design one-run",
+            "have one total for every record of the whole table with",
+        ),
         ("exp --design pooled", "use matrix.one_run(model) (--design one-run)"),
         ("exp exp --design one-run", "a matrix must be one file or folder"),
         ("exp --design one-model", "--design must be one-run, pooled or many-runs with a matrix"),

@@ -295,23 +295,24 @@ def _read(state: AuditState, held: Dropped) -> Scores:
     return read_dropped(held, names, Orientation(state.orientation))
 
 
-_MOST = FileLimits(
-    file=limits.LARGEST_FILE,
-    unpacked=limits.LARGEST_OPENED,
-    held=limits.LARGEST_OPENED,
-    rows=limits.MOST_ROWS,
-    instead="; the command line takes more",
-)
+def _most() -> FileLimits:
+    return FileLimits(
+        file=limits.LARGEST_FILE,
+        unpacked=limits.LARGEST_OPENED,
+        held=limits.LARGEST_OPENED,
+        rows=limits.MOST_ROWS,
+        instead="; the command line takes more",
+    )
 
 
 def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
     """The scores in what was dropped, as `Scores.read` finds them in a file, within our limits."""
-    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, _MOST)
+    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, _most())
 
 
 def seen_in(dropped: Dropped) -> Preview:
     """The columns and first rows of what was dropped, as `audit.preview` finds them."""
-    return preview(Source(Path(dropped.name), dropped.content), Names(), _MOST)
+    return preview(Source(Path(dropped.name), dropped.content), Names(), _most())
 
 
 def _judged(state: AuditState, scores: Scores) -> AuditResult:
