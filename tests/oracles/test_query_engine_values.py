@@ -84,3 +84,14 @@ def test_of_laplace_vectors_a_move_of_one_coordinate_is_worst():
     )
     assert (round(one, 4), round(spread, 4), round(even, 4)) == (0.3935, 0.3631, 0.2418)
     assert one == pytest.approx(-math.expm1(-0.5), abs=1e-12)
+
+
+def test_no_threshold_is_beyond_the_noise():
+    """A key that one person has is shown with a chance that no double holds, and yet above 0."""
+    far = ta.ThresholdedHistogram(ta.Laplace(1), threshold=800)
+    assert far.new_key() > 0
+    assert far.epsilon(0.0) == math.inf
+
+
+def test_a_first_person_is_shown_with_delta_whatever_epsilon_is():
+    assert ta.PartitionSelection(750, 1e-5).shown(1) == 1e-5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 from tellapart import _checks
@@ -251,10 +251,11 @@ def _step_pots(steps: Mapping[Mechanism, int]) -> list[StepPot]:
         _checks.instance(Mechanism, "a mechanism", **{"a key of steps": step})
         if shown_by_an_attack(step):
             _checks.refuse("a key of steps", "be more than what an attack has shown", step)
-    pots = [
-        StepPot(step, _checks.whole(1, 10**15, **{"how many steps": count}))
-        for step, count in steps.items()
-    ]
+    pots: list[StepPot] = []
+    for step, count in steps.items():
+        pot = StepPot(step, _checks.whole(1, 10**15, **{"how many steps": count}))
+        alike = sum(other.name.partition(" #")[0] == pot.name for other in pots)
+        pots.append(replace(pot, number=alike + 1))
     # A step is paid from the first that takes it, so those that leak less come first.
     return sorted(pots, key=lambda pot: sum(dominated(other.step, pot.step) for other in pots))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -110,6 +110,7 @@ class BudgetLedger:
         self._lines = lines
         self._mutex = threading.Lock()  # the lock of the lines is between processes
         self._state = _Replay(lines.where)
+        self._seen = 0, START  # how many lines were there, and the chain of the last
 
     @classmethod
     def open(
@@ -255,12 +256,23 @@ class BudgetLedger:
             try:
                 with lines.writing(create) if write else lines.reading() as new:
                     self._state.take(new)
+                    self._refuse_another(self._state.chains)
                     yield self._state
             except BudgetSpent:
                 raise
             except BaseException:
                 self._lines, self._state = self._lines.afresh(), _Replay(self.where)
                 raise
+
+    def _refuse_another(self, chains: Sequence[str]) -> None:
+        """Lines that were there once must be there still, however often they are read anew."""
+        count, chain = self._seen
+        if len(chains) < count or (count and chains[count - 1] != chain):
+            raise BadLedger(
+                f"{self.where} has lost lines that were there, or another ledger was put in its "
+                "place: put back a copy that has them, or open it again"
+            )
+        self._seen = len(chains), chains[-1] if chains else START
 
 
 class _Replay:

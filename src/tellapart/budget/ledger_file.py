@@ -8,6 +8,7 @@ writer takes it away. Nothing else is ever removed.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ MARK = b'{"line": 1, "tellapart_ledger": 1'
 # How long a writer waits for another, who needs milliseconds.
 WAIT = 30.0
 _PAUSE = 0.005
+_SEAL = re.compile(rb'"chain": "[0-9a-f]{64}')
 
 if sys.platform == "win32":
     import msvcrt
@@ -107,6 +109,9 @@ class LedgerFile:
         ends = [b"\n"] * len(whole)
         if is_sealed(_text(rest)):  # all but its end of line, which an editor may take away
             whole, ends, rest = [*whole, rest], [*ends, b""], b""
+        elif (sealed := _SEAL.search(rest)) and rest[sealed.end() :] not in (b"", b'"'):
+            # A writer that was ended leaves less than a line, and nothing behind its seal.
+            raise BadLedger(f"the end of {self.where} was changed: put back a copy of it")
         if whole:
             self._last = whole[-1] + ends[-1]
         self.unfinished = bool(rest)

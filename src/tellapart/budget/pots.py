@@ -153,13 +153,15 @@ class StepPot(ProductPot):
 
     step: Mechanism
     count: int
+    number: int = 1  # of those whose words are the same
 
     @property
     def name(self) -> str:
         try:
-            return text_of(self.step)
+            words = text_of(self.step)
         except Unsupported:
-            return repr(self.step)
+            words = repr(self.step)
+        return words if self.number == 1 else f"{words} #{self.number}"
 
     @property
     def size(self) -> Decimal:

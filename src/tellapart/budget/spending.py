@@ -50,6 +50,8 @@ class StepwiseBudget(ABC):
         self._pots, self._neighbours = pots, neighbours
         self._entries: list[Entry] = []
         self._used = {pot.name: Decimal(0) for pot in pots}
+        if len(self._used) < len(pots):
+            _checks.refuse("pots", "have names of their own", [pot.name for pot in pots])
 
     @property
     def neighbours(self) -> Neighbours:

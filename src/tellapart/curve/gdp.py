@@ -40,6 +40,7 @@ _ULPS, _QUANTILE = 1e-15, 2e-14
 # A profile computed by an engine may be off by so many times its accuracy.
 _ROOM, _MOST_ROOM = 100.0, 1e-8
 _FAINTEST = 1e-300
+_LARGEST_LOSS = 690.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +135,8 @@ def _why_none(curve: TradeoffCurve, start: float) -> str:
             )
         else:
             why = (
-                "its likelihood ratio is unbounded, and μ may be a limit that no attack comes near "
-                "(for DP-SGD √steps / noise multiplier)"
+                "its likelihood ratio is unbounded, or too large, and μ may be a limit that no "
+                "attack comes near (for DP-SGD √steps / noise multiplier)"
             )
         return (
             f"at_least must be greater than 0 for this curve, got 0: {why}; say from which FPR on "
@@ -192,6 +193,8 @@ def _needed(curve: TradeoffCurve, start: float) -> _Needed | None:
         # the s-ordering), so that it grows most over the interval about the centre.
         middle = float(expit(-curve.shift / 2))
         return _raised(curve, _in_the_middle(-2 * float(ndtri(middle)), middle))
+    if start == 0 and curve._largest_loss() > _LARGEST_LOSS:
+        return None  # rates there are no doubles, and would be left out
     if isinstance(curve, AtomicCurve | GuaranteeCurve):
         return _raised(curve, max(end, _corner(curve, start)))
     return _by_tangents(curve, end, start, slope)

@@ -88,6 +88,7 @@ Pairs = Sequence[tuple[float, float]]
 
 # A Rényi promise weaker than this counts as none.
 _WEAKEST = 1e8
+_LARGEST_ORDER = 1e5
 
 
 def guarantee(
@@ -301,6 +302,8 @@ def from_renyi(
     kept = epsilons <= _WEAKEST
     if not kept.any():
         return GuaranteeCurve(0.0, 1.0)
+    # Divergences grow with the order: what holds at a large one holds at one that has its digits.
+    orders = np.minimum(orders, _LARGEST_ORDER)
     lines = supporting_lines(orders[kept], epsilons[kept], logits[kept])
     divergence = float(np.min(epsilons)) if least is None else least
     advantage = min(1.0, math.sqrt(divergence / 2) * (1 + 1e-12))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from itertools import pairwise
 from typing import Any, Self
@@ -206,6 +206,19 @@ class _Selection(Mechanism):
     present: Any = None
     sensitivity: float = 1.0
     monotone: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        # Utilities are arrays, which compare number by number.
+        return type(other) is type(self) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        values = (getattr(self, each.name) for each in fields(self))
+        return tuple(
+            tuple(value.tolist()) if isinstance(value, np.ndarray) else value for value in values
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -168,7 +168,7 @@ def _number(part: str, name: str, text: str) -> float:
 
 
 def _of_subject(subject: Subject) -> tuple[TradeoffCurve, _Moments]:
-    curve = curve_of(subject, "promise")
+    curve = curve_of(subject, "promise").symmetrised()  # a promise holds in both orders
     if isinstance(subject, GuaranteeCurve):
         delta = subject.claimed_delta
         return curve, _none(_REVEALS) if delta else _of_mechanism(Promise(subject.claimed_epsilon))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, fields, replace
 
+import numpy as np
+
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Sampling
@@ -49,6 +51,11 @@ def _under(neighbours: Neighbours, mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, neighbours=neighbours)
 
 
+def _is(value: object, default: object) -> bool:
+    """Whether a field has its default; numbers of an array never do."""
+    return not isinstance(value, np.ndarray) and value == default
+
+
 def _term(part: Mechanism, whole: Mechanism) -> Term:
     often: dict[str, float] = {}
     if isinstance(part, Repeated):
@@ -61,7 +68,13 @@ def _term(part: Mechanism, whole: Mechanism) -> Term:
         each.name: getattr(part, each.name)
         for each in fields(part)
         if each.init and each.name != "neighbours"
-        if each.default is MISSING or getattr(part, each.name) != each.default
+        if each.default is MISSING or not _is(getattr(part, each.name), each.default)
+    }
+    if any(isinstance(value, np.ndarray) for value in numbers.values()):
+        raise Unsupported(f"{whole!r} has no short text: its utilities are numbers of their own")
+    numbers = {
+        key: ("yes" if value else "no") if isinstance(value, bool) else value
+        for key, value in numbers.items()
     }
     for kind in KINDS.values():
         if any(way.make is type(part) and way.fits(numbers) for way in kind.ways):

@@ -217,3 +217,34 @@ def test_a_line_with_a_right_chain_and_wrong_content_is_no_line(tmp_path, change
     path.write_text(f"{first}\n{forged}\n", encoding="utf-8")
     with pytest.raises(ta.BadLedger, match=r"line 2 of .* was not written by tellapart"):
         ta.BudgetLedger.open(path)
+
+
+def test_lost_lines_are_not_forgotten_after_a_complaint(tmp_path):
+    path = tmp_path / "team.jsonl"
+    ledger = ta.BudgetLedger.open(path, ta.Budget(gaussian=1))
+    ledger.spend(ta.Gaussian(sigma=2))
+    before = path.read_bytes()
+    for _ in range(3):
+        ledger.spend(ta.Gaussian(sigma=2))
+    path.write_bytes(before)
+    for _ in range(3):
+        with pytest.raises(ta.BadLedger, match="lost lines"):
+            ledger.spend(ta.Gaussian(sigma=2))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("end", [b"X", b"\0", b" x"])
+def test_what_stands_behind_the_last_seal_is_damage(tmp_path, end):
+    path = tmp_path / "team.jsonl"
+    ledger = ta.BudgetLedger.open(path, ta.Budget(gaussian=1))
+    for _ in range(4):
+        ledger.spend(ta.Gaussian(sigma=2))
+    path.write_bytes(path.read_bytes()[:-1] + end)
+    with pytest.raises(ta.BadLedger):
+        ta.BudgetLedger.open(path).spend(ta.Gaussian(sigma=2))
+
+
+def test_every_step_that_can_be_opened_can_be_read_again(tmp_path):
+    step = ta.AboveThreshold(2, 4, 1, 3, True)
+    ta.BudgetLedger.open(tmp_path / "a.jsonl", ta.Budget(steps={step: 5}))
+    assert list(ta.BudgetLedger.open(tmp_path / "a.jsonl").left().values()) == [5]

@@ -344,3 +344,33 @@ def test_an_order_must_exceed_one(order):
 def test_a_pot_that_nothing_was_taken_from_is_as_it_was_opened():
     assert ta.RenyiBudget.zcdp(0.1).left() == {"zcdp": 0.1}
     assert ta.Budget(laplace=0.1).left() == {"laplace": 0.1}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [ta.ExponentialMechanism, ta.PermuteAndFlip, ta.ReportNoisyMax],
+    ids=lambda k: k.__name__,
+)
+def test_a_selection_with_another_epsilon_is_another_step(kind):
+    assert kind(1.0) == kind(1.0) != kind(2.0)
+    assert kind(1.0, [0.0, 1.0], [1.0, 1.0]) != kind(1.0, [0.0, 1.0], [1.0, 0.0])
+    budget = ta.Budget(steps={kind(0.01): 10, kind(5.0): 3})
+    assert len(budget.pots) == 2
+    with pytest.raises(ta.Unsupported, match="no pot of this budget"):
+        budget.spend(kind(100.0))
+
+
+def test_pots_whose_words_are_the_same_are_apart():
+    weak = ta.CustomMechanism.from_pmfs([0.5, 0.5], [0.49, 0.51])
+    strong = ta.CustomMechanism.from_pmfs([0.5, 0.5], [0.1, 0.9])
+    budget = ta.Budget(steps={weak: 50, strong: 1})
+    assert sorted(budget.left().values()) == [1, 50]
+    budget.spend(strong)
+    with pytest.raises(ta.BudgetSpent):
+        budget.spend(strong)
+
+
+def test_a_huge_order_promises_no_more_than_a_large_one():
+    """Of order 1e16 and ε = 1 randomised response has the advantage tanh(1/2), nearly."""
+    assert ta.guarantee(rdp=[(1e16, 1.0)]).delta(0.0) >= math.tanh(0.5) - 1e-3
+    assert ta.RenyiBudget(1e20, 1).guarantee().delta(0.0) >= math.tanh(0.45)

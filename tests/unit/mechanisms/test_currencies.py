@@ -79,3 +79,25 @@ def test_what_is_no_promise_is_refused(promise, message):
 def test_an_attack_is_no_promise():
     with pytest.raises(ta.InvalidArgument, match="not an attack"):
         ta.convert(ta.attack(points=[(0.1, 0.5)]))
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        ta.Laplace.with_epsilon(3).sampled(0.1).curve(ta.Order.ABSENT),
+        ta.from_pmfs([0.9, 0.1], [0.99, 0.01]),
+    ],
+    ids=["one order of a sample", "a pair"],
+)
+def test_a_curve_of_one_order_is_converted_in_both(curve):
+    found = ta.convert(curve)
+    both = curve.symmetrised()
+    assert found.pure.value >= both.epsilon(0.0)
+    assert found.dp.value >= both.epsilon(1e-5) or found.dp.value == math.inf
+
+
+def test_no_mu_is_promised_where_rates_are_no_doubles():
+    assert ta.convert("pure:800").gdp.value == math.inf
+    with pytest.raises(ta.InvalidArgument, match="at_least"):
+        ta.guarantee(710).gdp(0)
+    assert ta.guarantee(600).gdp(0).mu > 60

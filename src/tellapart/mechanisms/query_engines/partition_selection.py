@@ -63,9 +63,9 @@ class PartitionSelection(Mechanism):
 
     def _next(self, chance: float, rest: float) -> tuple[float, float]:
         """π(n + 1) and 1 − π(n + 1), each from what has its digits."""
-        spared = math.exp(-self.epsilon) * (rest - self.delta)
-        if spared <= 0:
+        if rest <= self.delta:
             return 1.0, 0.0
+        spared = math.exp(-self.epsilon) * (rest - self.delta)
         grown = math.exp(min(self.epsilon, 700.0)) * chance + self.delta
         return (grown, 1 - grown) if grown <= 1 - spared else (1 - spared, spared)
 

@@ -25,6 +25,7 @@ from tellapart.mechanisms.query_engines.partition_selection import refuse_other_
 _NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)
 # Up to so many keys each number of new ones is looked at by itself, beyond them in groups.
 _EACH, _GROUPS = 16, 16
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +86,8 @@ class ThresholdedHistogram(EpsilonAtDelta):
         """
         away = np.asarray(float(self.threshold - self.noise.sensitivity))
         with np.errstate(all="ignore"):
-            return float(self.noise.noise.above(away) + self.noise.noise.at(away))
+            chance = float(self.noise.noise.above(away) + self.noise.noise.at(away))
+        return max(chance, _LEAST)  # noise of every kind reaches any threshold
 
     def _present_test(self) -> TradeoffCurve:
         if self.keys <= _EACH:
