@@ -4,8 +4,9 @@ import pickle
 
 import hypothesis.strategies as st
 import pytest
+from examples import examples
 from families import CURVE_FAMILIES, MECHANISM_FAMILIES, any_mechanism, orders
-from hypothesis import given
+from hypothesis import given, settings
 
 import tellapart as ta
 from tellapart.curve.base import SIDES, TradeoffCurve
@@ -116,3 +117,16 @@ def test_mechanisms_answer_as_their_curves_do(mechanism, fpr, delta):
     if "epsilon" not in mechanism.__dataclass_fields__:  # those made from an ε keep it there
         assert mechanism.epsilon(delta) == curve.epsilon(delta)
         assert mechanism.delta(1.0) == curve.delta(1.0)
+
+
+@pytest.mark.parametrize("kind", ta.MECHANISMS, ids=lambda kind: kind.__name__)
+def test_mechanisms_that_are_written_differently_are_not_equal(kind):
+    """Budgets and caches take equal mechanisms for the same."""
+
+    @settings(max_examples=examples(20), deadline=None)
+    @given(MECHANISM_FAMILIES[kind], MECHANISM_FAMILIES[kind])
+    def check(one, other):
+        if one == other:
+            assert (repr(one), hash(one)) == (repr(other), hash(other))
+
+    check()
