@@ -69,7 +69,8 @@ def gaussian(rng, mask):
 
 def replaced(claim, coins):
     """What is true of replacing a record, where two scores change instead of one."""
-    return claim[1] if coins is Coins.FIXED_SIZE else claim[0]
+    one, other = claim
+    return other.stated(ta.Neighbours.REPLACE) if coins is Coins.FIXED_SIZE else one
 
 
 WORLDS = {

@@ -37,10 +37,10 @@ def pmf(k: ArrayLike, n: float, p: ArrayLike) -> Array:
     return np.where(k == inside, mass(log_weight(inside, n), inside, n, p), 0.0)
 
 
-def log_choose(n: int, k: ArrayLike) -> Array:
+def log_choose(n: ArrayLike, k: ArrayLike) -> Array:
     """The logarithm of the number of ways to take k of n."""
-    some = np.asarray(k)
-    return np.asarray(gammaln(n + 1) - gammaln(some + 1) - gammaln(n - some + 1))
+    many, some = np.asarray(n), np.asarray(k)
+    return np.asarray(gammaln(many + 1) - gammaln(some + 1) - gammaln(many - some + 1))
 
 
 def mass(weight: Array, k: Array, n: float | Array, p: ArrayLike) -> Array:

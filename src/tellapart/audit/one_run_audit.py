@@ -80,7 +80,8 @@ class GuessEvidence(Evidence):
 
     def refutes(self, claim: Subject) -> bool:
         """Whether the claim is refuted; a finding would also say how likely that was."""
-        return any(_refutes(guessed, promised(claim)) for guessed in self.tries)
+        curve = promised(claim, self.neighbours)
+        return any(_refutes(guessed, curve) for guessed in self.tries)
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
         return max(guessed.epsilon_lower(delta) for guessed in self.tries), Basis.EXACT

@@ -13,13 +13,14 @@ from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.evidence.base import Design, Evidence, Finding
+from tellapart.audit.evidence.base import Design, Evidence, Finding, stated_neighbours
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.neighbours import Neighbours
 
 # An ε that says nothing any more: a larger δ says more of the same curve.
 LARGE = 30.0
@@ -297,7 +298,9 @@ class Verdict(Plotted):
     def headline(self) -> str:
         """The verdict in one line."""
         outcome, how = self.outcome
-        return f"{outcome}: the claim {self.name}, {how}"
+        replaced = self.evidence.neighbours is Neighbours.REPLACE
+        tested = " under replace-one neighbours" if replaced else ""
+        return f"{outcome}: the claim {self.name}{tested}, {how}"
 
     @property
     def outcome(self) -> tuple[str, str]:
@@ -412,21 +415,24 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
-    _same_neighbours(claim, evidence)
-    return Verdict(claim, evidence, evidence.finding(claim), name or describe(claim))
+    found = evidence.finding(claim)
+    return Verdict(
+        claim, evidence, found, name or describe(claim), remarks=_as_compared(claim, evidence)
+    )
 
 
-def _same_neighbours(claim: Subject, evidence: Evidence) -> None:
-    """Refuse a mechanism whose claim is about other neighbours than the design compared."""
-    compared = evidence.neighbours
-    if compared is None or not isinstance(claim, Mechanism):
-        return
-    if claim.neighbours is not compared:
-        raise Unsupported(
-            f"the claim is about neighbours that {claim.neighbours.value}, and these data compare "
-            f"those that {compared.value}: claim what holds for them, as a mechanism with "
-            f"neighbours=Neighbours.{compared.name} or as a curve"
-        )
+def _as_compared(claim: Subject, evidence: Evidence) -> tuple[str, ...]:
+    """What was judged of a claim that names no neighbours, where the data replace records."""
+    if evidence.neighbours is not Neighbours.REPLACE or stated_neighbours(claim) is not None:
+        return ()
+    read = evidence.held_against(curve_of(claim, "claim"))
+    pair = describe(read) if isinstance(read, GuaranteeCurve | GaussianCurve) else ""
+    return (
+        "The claim names no neighbours, and these data replace one record by another, which may be "
+        "one removed and one added: judged is what it allows for two records"
+        + (f", {pair.removeprefix('of ')}" if pair else "")
+        + ". Claims about replacing say so: neighbours=Neighbours.REPLACE.",
+    )
 
 
 def describe(claim: Subject) -> str:

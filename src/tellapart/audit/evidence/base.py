@@ -24,8 +24,11 @@ from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.closed import GuaranteeCurve
-from tellapart.errors import Unsupported
+from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
+from tellapart.curve.composition.group_privacy import group_curve
+from tellapart.curve.guarantees import gaussian
+from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.neighbours import Neighbours
 
@@ -37,6 +40,8 @@ Power = Callable[[TradeoffCurve], float]
 Side = tuple[int, int, str]
 # A level of 0.05 is a rounding away from it, and should not be shown as 0.051.
 _ROUNDING = 1 - 1e-9
+# By how much a δ is rounded up.
+_LAST_DIGITS = 1e-12
 
 
 class Design(Enum):
@@ -219,7 +224,7 @@ class Evidence(Displayed, ABC):
 
     def finding(self, claim: Subject) -> Finding | None:
         """What refutes this claim most strongly; None if nothing does."""
-        return self._finding(promised(claim))
+        return self._finding(promised(claim, self.neighbours))
 
     def curve(self) -> TradeoffCurve:
         """The attack shown: with this confidence the true curve lies nowhere above it.
@@ -233,8 +238,8 @@ class Evidence(Displayed, ABC):
         raise Unsupported(f"this evidence ({self.method}) shows no curve; use epsilon_lower")
 
     def held_against(self, claim: TradeoffCurve) -> TradeoffCurve:
-        """Of a claim, the curve that the test reads: itself, unless a design reads one order."""
-        return claim
+        """Of a claim, the curve that the test reads: itself, unless the design compares others."""
+        return for_neighbours(claim, claim.neighbours, self.neighbours)
 
     def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
         """What the design shows beside ε and μ, by name."""
@@ -258,7 +263,7 @@ class Evidence(Displayed, ABC):
 
     def power_against(self, claim: Subject) -> Callable[[Subject], float]:
         """The power against one claim, for as many truths as one likes."""
-        power = self._power(promised(claim))
+        power = self._power(promised(claim, self.neighbours))
         return lambda truth: power(curve_of(truth, "truth"))
 
     def could_refute(self, claim: Subject) -> bool:
@@ -295,15 +300,66 @@ class Evidence(Displayed, ABC):
     def _power(self, claim: TradeoffCurve) -> Power: ...
 
     def _bound(self, value: float, basis: Basis) -> LowerBound:
-        return LowerBound(value, self.confidence, basis, self.method)
+        # A claim is about records added or removed unless it says otherwise, and so is a bound.
+        replaced = self.neighbours is Neighbours.REPLACE
+        method = f"{self.method}, under replace-one neighbours" if replaced else self.method
+        return LowerBound(value, self.confidence, basis, method)
 
 
-def promised(claim: Subject) -> TradeoffCurve:
-    """The curve that is claimed; what an attack showed promises nothing that could be broken."""
+def promised(claim: Subject, compared: Neighbours | None = None) -> TradeoffCurve:
+    """The curve that is claimed, as it holds for the neighbours ``compared``.
+
+    What an attack showed promises nothing that could be broken.
+    """
     curve = curve_of(claim, "claim")
     if curve.bound is Bound.UPPER:
         _checks.refuse("claim", "be a promise: exact or from below", curve.bound)
-    return curve
+    return for_neighbours(curve, stated_neighbours(claim), compared)
+
+
+def stated_neighbours(claim: Subject) -> Neighbours | None:
+    """The neighbours that a claim says it is about; None where it does not say."""
+    return claim.neighbours if isinstance(claim, Mechanism | TradeoffCurve) else None
+
+
+def for_neighbours(
+    curve: TradeoffCurve, stated: Neighbours | None, compared: Neighbours | None
+) -> TradeoffCurve:
+    """What a claim about the ``stated`` neighbours allows on those that were ``compared``.
+
+    Another relation than the stated one is refused. Where none is stated and records were replaced,
+    the claim may be about adding and removing: to replace a record is to remove it and to add
+    another, so what holds either way is the claim for a group of two (`group_curve`).
+    """
+    if compared is None or stated is compared:
+        return curve
+    if stated is not None:
+        change = ""
+        if compared is Neighbours.REPLACE:
+            change = (
+                ". One record added and one removed are a replaced one: of a mechanism that is "
+                "mechanism.for_group(2).curve().stated(Neighbours.REPLACE), of (ε, δ) it is "
+                "guarantee(2ε, (1 + e^ε)·δ, neighbours=Neighbours.REPLACE)"
+            )
+        raise InvalidArgument(
+            f"claim must be about the neighbours that were compared: it is about those that "
+            f"{stated.value}, and these data compare those that {compared.value}; claim what holds "
+            f"for them, with neighbours=Neighbours.{compared.name}{change}"
+        )
+    return _of_two(curve) if compared is Neighbours.REPLACE else curve
+
+
+def _of_two(curve: TradeoffCurve) -> TradeoffCurve:
+    """The claim for two records, in whichever order each of them is added or removed."""
+    if isinstance(curve, GuaranteeCurve):
+        epsilon, delta = curve.claimed_epsilon, curve.claimed_delta
+        if delta > 0:  # (1 + e^ε)·δ, rounded up; e^ε may be too large for a float
+            log_delta = np.logaddexp(0.0, epsilon) + np.log(delta) + _LAST_DIGITS
+            delta = float(np.exp(min(log_delta, 0.0)))
+        return GuaranteeCurve(2 * epsilon, delta)
+    if isinstance(curve, GaussianCurve):
+        return gaussian(2 * curve.mu)
+    return group_curve(curve.symmetrised(), 2)
 
 
 class CurveEvidence(Evidence):

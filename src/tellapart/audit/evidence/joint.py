@@ -16,6 +16,7 @@ from tellapart.curve.atomic import AtomicCurve, from_corners
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject
+from tellapart.neighbours import Neighbours
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,6 +28,7 @@ class JointEvidence(Evidence):
     design: Design
     method: str
     can_refute: bool = True
+    neighbours: Neighbours | None = None  # of those parts that know theirs
 
     @property
     def assumptions(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -60,6 +62,8 @@ class JointEvidence(Evidence):
         )
 
     def held_against(self, claim: TradeoffCurve) -> TradeoffCurve:
+        if self.neighbours is not None:
+            return super().held_against(claim)
         return next(iter(self.parts.values())).held_against(claim)  # all have one design
 
     def own_bounds(self) -> tuple[tuple[str, LowerBound], ...]:
@@ -133,6 +137,10 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
         _checks.refuse(
             "parts", "all be tests or all be Bayesian bounds, which have no error rate", beliefs
         )
+    relations = {part.neighbours for part in parts.values()} - {None}
+    if len(relations) > 1:
+        compared = [f"{name}: {part.neighbours}" for name, part in parts.items()]
+        _checks.refuse("parts", "compare the same neighbours", compared)
     names = ", ".join(dict.fromkeys(part.method for part in parts.values()))
     return JointEvidence(
         dict(parts),
@@ -140,4 +148,5 @@ def together(parts: Mapping[str, Evidence]) -> JointEvidence:
         designs.pop(),
         f"{len(parts)} audits together: {names}",
         proofs.pop(),
+        next(iter(relations), None),
     )

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from tellapart import _checks
 from tellapart._checks import Array
@@ -44,6 +45,10 @@ IMPOSSIBLE, ODD = 1e-9, 1e-3
 _MOST_PRODUCTS = 4e10
 # So many totals that are all the same are no accident.
 _MANY = 20
+# Of more pairs of records with the same coins, so many are enough to be unlikely.
+_MOST_PAIRS = 1000
+# Where Chernoff's bound is tried: any set of exponents is valid.
+_EXPONENTS = np.geomspace(1e-4, 20, 48)
 
 
 class Coins(Enum):
@@ -142,6 +147,14 @@ def _tests(mask: Mask, coins: Coins, prior: float) -> Iterator[MaskTest]:
         yield _equal("records", in_columns, models, p)
     yield _agreement("models", mask, _law(records, models, p, coins is Coins.FIXED_SIZE, coins))
     yield _agreement("records", mask.T, _law(models, records, p, coins is Coins.BALANCED, coins))
+    yield _copies(mask, coins, p)
+    half = records // 2
+    yield _together(
+        "next to each other", mask[:, 0 : 2 * half : 2], mask[:, 1::2], coins, p, records
+    )
+    yield _together(
+        f"{half:,} places apart", mask[:, :half], mask[:, half : 2 * half], coins, p, records
+    )
 
 
 def _one_total(what: str, totals: Whole, coins: Coins) -> None:
@@ -175,13 +188,20 @@ def _law(places: int, rows: int, p: float, fixed: bool, coins: Coins) -> _Law:
             agree = 1 - 2 * p * (1 - p) * rows / max(rows - 1, 1)
         agree = min(max(agree, 0.0), 1.0)
         return _Law(lower_tail(k, places, agree), upper_tail(k, places, agree))
-    # Rows with s places each share x of them with chance C(s, x)·C(places - s, s - x)/C(places, s).
-    size = round(p * places)
+    agreeing, logs = _of_one_size(places, round(p * places))
+    mass = np.zeros(places + 1)
+    mass[agreeing] = np.exp(logs)
+    return _Law(np.cumsum(mass), np.cumsum(mass[::-1])[::-1])
+
+
+def _of_one_size(places: int, size: int) -> tuple[Whole, Array]:
+    """In how many places two rows of one size agree, and the logarithm of each chance.
+
+    They share x of ``size`` with chance C(size, x)·C(places - size, size - x)/C(places, size).
+    """
     shared = np.arange(max(0, 2 * size - places), size + 1)
     logs = log_choose(size, shared) + log_choose(places - size, size - shared)
-    mass = np.zeros(places + 1)
-    mass[places - 2 * (size - shared)] = np.exp(logs - log_choose(places, size))
-    return _Law(np.cumsum(mass), np.cumsum(mass[::-1])[::-1])
+    return places - 2 * (size - shared), logs - log_choose(places, size)
 
 
 def _two_sided(law: _Law, counts: Whole) -> Array:
@@ -226,6 +246,102 @@ def _agreement(what: str, rows: Mask, law: _Law) -> MaskTest:
     return MaskTest(said, float(chance[at] * chance.size))
 
 
+def _copies(mask: Mask, coins: Coins, p: float) -> MaskTest:
+    """How many records have the coins of another one, or the opposite ones, wherever these stand.
+
+    Match as many as can be, each with one such other. For k pairs of 2k given records that is
+    unlikely; there are m!/((m - 2k)!·2^k·k!) ways to choose them. Whoever has k pairs has fewer,
+    too, so the least of these bounds holds.
+    """
+    models, records = mask.shape
+    _, _, sizes = _kinds(mask.T)
+    found = int((sizes // 2).sum())
+    tried = {2**k for k in range(_MOST_PAIRS.bit_length()) if 2**k < found}
+    tried |= {min(found, _MOST_PAIRS)} - {0}
+    bounds = [
+        float(gammaln(records + 1) - gammaln(records - 2 * k + 1) - gammaln(k + 1))
+        - k * np.log(2)
+        + _log_all_copied(k, models, records, coins, p)
+        for k in tried
+    ]
+    many = f"{found:,} pairs of records have" if found != 1 else "1 pair of records has"
+    said = f"{many} the same coins in all {models:,} models, or opposite ones"
+    return MaskTest(said, float(np.exp(min([0.0, *bounds]))))
+
+
+def _log_all_copied(k: int, models: int, records: int, coins: Coins, p: float) -> float:
+    """The logarithm of the chance that k given pairs of records each are alike, or opposite."""
+    same, other = p * p + (1 - p) ** 2, 2 * p * (1 - p)
+    if coins is Coins.INDEPENDENT:
+        with np.errstate(divide="ignore"):
+            return float(k * np.logaddexp(models * np.log(same), models * np.log(other)))
+    if coins is Coins.BALANCED:
+        size = round(p * models)
+        return k * float(np.log(2 if 2 * size == models else 1) - log_choose(models, size))
+    # In one model i of the k pairs are alike (x of them in), the others opposite in 2^(k - i) ways.
+    size = round(p * records)
+    i, x = np.arange(k + 1)[:, None], np.arange(k + 1)[None, :]
+    logs = log_choose(i, x) + log_choose(records - 2 * k, size - 2 * x - (k - i))
+    row = np.logaddexp.reduce(logs, axis=1) + (k - i[:, 0]) * np.log(2) - log_choose(records, size)
+    return float(np.logaddexp.reduce(log_choose(k, i[:, 0]) + models * row))
+
+
+def _together(
+    where: str, some: Mask, others: Mask, coins: Coins, p: float, records: int
+) -> MaskTest:
+    """How many coins agree in disjoint pairs of records, all pairs and models summed up.
+
+    Binomial if coins are independent. Else a sum of independent laws that are known, one for each
+    pair or for each model: Chernoff's bound with their own moments.
+    """
+    models, pairs = some.shape
+    every = models * pairs
+    if not pairs:
+        return MaskTest("", 1.0)
+    agree = int((some == others).sum())
+    said = f"{agree:,} of {every:,} coins agree in records {where}"
+    if coins is Coins.INDEPENDENT:
+        chance = p * p + (1 - p) ** 2
+        tail = min(lower_tail(agree, every, chance), upper_tail(agree, every, chance))
+        return MaskTest(said, float(2 * tail))
+    if coins is Coins.BALANCED:
+        times, (values, logs) = pairs, _of_one_size(models, round(p * models))
+    else:
+        times, (values, logs) = models, _agreeing_pairs(records, round(p * records))
+    # P[X ≥ x] ≤ E[e^(λX)]·e^(-λx), and the same for -X.
+    bounds = [
+        times * float(np.logaddexp.reduce(logs + slope * values)) - slope * agree
+        for size in _EXPONENTS
+        for slope in (size, -size)
+    ]
+    return MaskTest(said, min(2 * float(np.exp(min(0.0, *bounds))), 1.0))
+
+
+def _agreeing_pairs(records: int, size: int) -> tuple[Whole, Array]:
+    """In how many disjoint pairs both or none are in a subset of one size, with log-chances.
+
+    Where d pairs differ, in C(pairs, d)·2^d ways, the rest of the subset are whole pairs, and the
+    record that has no partner if their number is odd.
+    """
+    pairs, alone = divmod(records, 2)
+    differ = np.arange(pairs + 1)
+    rest = size - differ
+    logs = log_choose(pairs, differ) + differ * np.log(2) + log_choose(pairs - differ, rest // 2)
+    possible = (rest >= 0) & (rest // 2 <= pairs - differ) & (rest % 2 <= alone)
+    logs = np.where(possible, logs, -np.inf) - log_choose(records, size)
+    return pairs - differ, logs
+
+
+def _kinds(rows: Mask) -> tuple[Whole, Whole, Whole]:
+    """Rows that are alike or opposite are of one kind: its first row, each row's kind, sizes."""
+    packed = np.ascontiguousarray(np.packbits(rows ^ rows[:, :1], axis=1))
+    keys = packed.view([("", packed.dtype)] * packed.shape[1]).reshape(-1)
+    _, first, which, sizes = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, which.reshape(-1), sizes
+
+
 def first_of_each(mask: Mask, coins: Coins, prior: float = 0.5) -> Whole:
     """For each model the first one with the same coins, or with the opposite ones: often itself.
 
@@ -237,11 +353,7 @@ def first_of_each(mask: Mask, coins: Coins, prior: float = 0.5) -> Whole:
     itself = np.arange(models)
     if coins in (Coins.BALANCED, Coins.ONE_RECORD):
         return itself
-    packed = np.packbits(mask ^ mask[:, :1], axis=1)
-    keys = packed.view([("", packed.dtype)] * packed.shape[1]).reshape(-1)
-    _, first, which, sizes = np.unique(
-        keys, return_index=True, return_inverse=True, return_counts=True
-    )
+    first, which, sizes = _kinds(mask)
     # Two models are alike with this chance at most, opposite with no more; disjoint pairs are so
     # independently of each other, and there are at most models² places for each.
     alike = records * float(np.log(prior**2 + (1 - prior) ** 2))
@@ -249,7 +361,7 @@ def first_of_each(mask: Mask, coins: Coins, prior: float = 0.5) -> Whole:
         alike = -float(log_choose(records, int(mask[0].sum())))
     pairs = int((sizes // 2).sum())
     chance = pairs * (np.log(2) + 2 * np.log(models) + alike)
-    return np.asarray(first[which.reshape(-1)]) if chance < np.log(IMPOSSIBLE) else itself
+    return np.asarray(first[which]) if chance < np.log(IMPOSSIBLE) else itself
 
 
 def fair_cells(inside: Mask, prior: ArrayLike, rng: np.random.Generator) -> Mask:

@@ -33,6 +33,7 @@ from scipy.special import expit
 
 from tellapart import _checks
 from tellapart._checks import Array
+from tellapart.audit.evidence.base import promised
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.one_run_audit import GuessEvidence, one_run
 from tellapart.audit.scores import Orientation, Scores
@@ -365,8 +366,10 @@ class Matrix:
         else:
             fair = masks.fair_cells(inside, self._priors(learnt, records), rng)
             canaries = kept[fair], inside[fair]
+        # Guesses are planned for what will be judged; a claim about other neighbours ends here.
+        asked_of = None if claim is None else promised(claim, self._neighbours)
         evidence = cast(
-            GuessEvidence, one_run(Scores.from_rows(*canaries), confidence, claim=claim)
+            GuessEvidence, one_run(Scores.from_rows(*canaries), confidence, claim=asked_of)
         )
         left = self.records - records.size
         fewer = f" {left:,} records were in or out of too few models to be fitted." if left else ""

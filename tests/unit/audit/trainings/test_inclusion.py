@@ -102,6 +102,50 @@ def test_what_is_odd_about_a_mask_is_said():
     assert rare.remark.startswith("The mask is unlikely under the stated coins (p ≤ 1e-5): record")
 
 
+@pytest.mark.parametrize("coins", THREE)
+@pytest.mark.parametrize("opposite", [False, True])
+def test_copied_coins_are_refused_wherever_the_copies_stand(coins, opposite):
+    """A record that stands twice has one coin, not two; of opposite ones sizes are fixed, too."""
+    rng = np.random.default_rng(7)
+    half = drawn(coins, 40, 150)
+    doubled = np.hstack([half, half ^ opposite])
+    words = r"pairs of records have the same|coins agree in"
+    if opposite and coins is Coins.BALANCED:
+        words = "also have one total for every model"
+    for places in (np.arange(300), rng.permutation(300)):
+        with pytest.raises(InvalidArgument, match=words):
+            check_mask(doubled[:, places], coins)
+    # Of few models many records are alike by chance, and two of many are not.
+    assert check_mask(drawn(coins, 6, 150), coins).p_value > 0.001
+    lone = drawn(coins, 60, 100)
+    lone[:, 70] = lone[:, 20]
+    if coins is not Coins.FIXED_SIZE:  # whose models have one size no more
+        with pytest.raises(
+            InvalidArgument, match="1 pair of records has the same coins in all 60 models"
+        ):
+            check_mask(lone, coins)
+
+
+@pytest.mark.parametrize("coins", THREE)
+def test_coins_that_agree_a_little_everywhere_are_refused(coins):
+    """Each of 200 pairs for itself is no surprise."""
+    models, pairs = 20, 200
+    rng = np.random.default_rng(11)
+    some = drawn(coins, models, pairs)
+    others = drawn(coins, models, pairs, seed=1)
+    copied = rng.random(pairs) < 0.35
+    if coins is Coins.FIXED_SIZE:
+        others = np.where(np.arange(pairs) < 90, some, False)
+        for row, coin in zip(others, some, strict=True):
+            left = np.flatnonzero(np.arange(pairs) >= 90)
+            row[rng.permutation(left)[: coin[90:].sum()]] = True
+    else:
+        others = np.where(copied, some, others)
+    for mask in (np.hstack([some, others]), np.stack([some, others], axis=2).reshape(models, -1)):
+        tests = [each for each in inclusion._tests(mask, coins, 0.5) if "coins agree" in each.what]
+        assert min(each.p_value for each in tests) < 1e-9
+
+
 def test_a_prior_is_held_against_the_mask():
     mask = np.random.default_rng(3).random((30, 100)) < 0.3
     assert check_mask(mask, Coins.INDEPENDENT, 0.3).p_value > 0.001

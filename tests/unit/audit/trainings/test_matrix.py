@@ -6,6 +6,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import Coins, Matrix, Outputs, attacks
+from tellapart.audit.evidence.base import promised
 from tellapart.audit.trainings.membership_game import Played
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -143,12 +144,63 @@ def test_fixed_sizes_are_read_in_pairs_and_speak_of_replacing():
     assert "replace one record" in evidence.about
     replaced = ta.Gaussian(sigma=1, neighbours=ta.Neighbours.REPLACE)
     assert audit.judge(replaced, evidence).refuted in (True, False)
-    with pytest.raises(Unsupported, match="these data compare those that replace one record"):
+    with pytest.raises(InvalidArgument, match="these data compare those that replace one record"):
         audit.judge(ta.Gaussian(sigma=1), evidence)
-    with pytest.raises(Unsupported, match="that add or remove one record"):
+    with pytest.raises(InvalidArgument, match="that add or remove one record"):
         audit.judge(replaced, matrix(Coins.INDEPENDENT).pooled())
-    with pytest.raises(Unsupported, match=r"neighbours=Neighbours\.ADD_REMOVE"):
+    with pytest.raises(InvalidArgument, match=r"neighbours=Neighbours\.ADD_REMOVE"):
         audit.judge(replaced, matrix(Coins.INDEPENDENT, models=60).by_record())
+
+
+def test_no_true_claim_about_adding_is_refuted_by_replacing():
+    """Coins told by Laplace noise: ε = 1 of one record, and 2 of one replaced by another."""
+    rng = np.random.default_rng(5)
+    mask = rng.random((40, 400)).argsort(axis=1).argsort(axis=1) < 200
+    whole = Matrix(mask + rng.laplace(size=mask.shape), mask, Coins.FIXED_SIZE)
+    replaced, added = ta.Neighbours.REPLACE, ta.Neighbours.ADD_REMOVE
+    unstated = ta.guarantee(epsilon=1)
+    evidence = whole.pooled(claim=unstated)
+    assert evidence.refutes(unstated.stated(replaced))  # which is no true claim
+    assert not evidence.refutes(unstated)
+    assert evidence.finding(unstated) is None
+    assert not evidence.refutes(ta.guarantee(mu=1))
+    verdict = audit.judge(unstated, evidence)
+    assert not verdict.refuted
+    assert "under replace-one neighbours" in verdict.headline
+    assert "what it allows for two records, ε = 2, δ = 0" in " ".join(verdict.reasons())
+    assert "under replace-one neighbours" in str(evidence.epsilon_lower())
+    for other in (ta.guarantee(epsilon=1, neighbours=added), ta.Laplace(1), ta.Laplace(1).curve()):
+        for ask in (evidence.refutes, evidence.finding, lambda claim: whole.pooled(claim=claim)):
+            with pytest.raises(InvalidArgument, match="claim must be about the neighbours that"):
+                ask(other)
+    assert not evidence.refutes(ta.Laplace(1).for_group(2).curve().stated(replaced))
+    joint = audit.together({"first": evidence, "second": whole.one_run()})
+    assert joint.refutes(unstated.stated(replaced))
+    assert not joint.refutes(unstated)
+    adding = Matrix(whole.scores, rng.random(mask.shape) < 0.5, Coins.INDEPENDENT)
+    with pytest.raises(InvalidArgument, match="parts must compare the same neighbours"):
+        audit.together({"replaced": evidence, "added": adding.pooled()})
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        ta.guarantee(epsilon=0.5, delta=0.01),
+        ta.guarantee(mu=0.7),
+        ta.from_pmfs([0.9, 0.1], [0.7, 0.3]),
+    ],
+)
+def test_a_claim_without_neighbours_is_read_for_two_records(claim):
+    """No lower than two steps along a chain, TPR ≤ g(g(FPR)), nor higher than they allow."""
+    read = promised(claim, ta.Neighbours.REPLACE)
+    fpr = np.linspace(0, 1, 41)
+    both = claim.symmetrised()
+    twice = both.tpr(np.minimum(both.tpr(fpr), 1.0))
+    assert (read.tpr(fpr) >= twice - 1e-12).all()
+    assert (read.tpr(fpr) <= twice + 0.2).all()
+    assert promised(claim, ta.Neighbours.ADD_REMOVE) is claim
+    huge = promised(ta.guarantee(epsilon=800, delta=1e-5), ta.Neighbours.REPLACE)
+    assert huge.claimed_delta == 1
 
 
 def test_balanced_rows_are_read_one_at_a_time():
