@@ -103,6 +103,16 @@ function change(field, value, named) {
   ask(field, named);
 }
 
+// What cannot be asked: what was asked before is no answer to it either.
+function wrong(field, problem) {
+  page.asking?.abort();
+  [page.busy, page.waiting] = [null, null];
+  root.dataset.asked = root.dataset.shown = page.number += 1;
+  find("working").textContent = "";
+  refuse({ field, problem });
+  keep();
+}
+
 // ---- showing
 
 function refuse(answer) {
@@ -271,7 +281,7 @@ async function download(button, address) {
   try {
     const response = await fetch(address);
     const name = decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition"))?.[1] || "tellapart");
-    if (response.ok && name !== "problem.txt") return { name, blob: await response.blob() };
+    if (response.ok) return { name, blob: await response.blob() };
     const words = await response.text();
     let problem = words;
     try { problem = JSON.parse(words).problem; } catch { /* a line of text */ }
@@ -335,7 +345,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && root.classList.contains("sheet")) sheet(false);
 });
-for (const home of [find("settings"), find("bar")]) if (home) bind(home, change, take);
+for (const home of [find("settings"), find("bar")]) if (home) bind(home, change, take, wrong);
 window.addEventListener("pagehide", keep);
 let resized = null;
 window.addEventListener("resize", () => {
