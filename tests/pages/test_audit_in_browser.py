@@ -49,6 +49,8 @@ def test_a_file_is_judged_once_its_design_is_said_and_its_code_says_the_same(
     screen.page.get_by_label("higher means member").check()
     screen.settle()
     assert screen.page.get_by_label("lower means member, as for a loss").is_disabled()
+    assert screen.number("confidence").is_disabled()
+    assert screen.page.locator('[data-field="score"] select').is_disabled()
     assert "design=many-runs" in screen.url
     assert screen.headline == "✗ REFUTED: the claim ε = 1, δ = 1e-5, at 95 % confidence"
     (tmp_path / "mine.csv").write_bytes(GOOD)
@@ -152,9 +154,9 @@ def test_two_visitors_see_their_own_files_alone(visit):
     one, two, late = visit().open(AUDIT), visit().open(AUDIT), visit()
     drop(one, "loud.csv", GOOD)
     drop(two, "quiet.csv", QUIET)
-    one.number("confidence").fill("0.9")
+    one.number("mechanism.0.epsilon").fill("0.9")
     assert "✗ REFUTED" in one.settle().headline
-    two.number("confidence").fill("0.9")
+    two.number("mechanism.0.epsilon").fill("0.9")
     assert two.settle().headline.startswith("NOT REFUTED")
     assert ("loud.csv" in two.said, "quiet.csv" in one.said) == (False, False)
     assert late.open(one.url).headline == "No scores yet"
@@ -187,6 +189,42 @@ def test_a_file_takes_the_place_of_the_example(visit):
     assert screen.headline.startswith("NOT REFUTED")
     tick.check()
     assert "✗ REFUTED" in screen.settle().headline
+
+
+def test_another_file_is_audited_by_its_own_columns(visit):
+    screen = visit().open(AUDIT)
+    drop(screen, "first.csv", GOOD)
+    assert "REFUTED" in screen.headline
+    drop(screen, "second.csv", GOOD.replace(b"score,member", b"loss,is_member"))
+    assert (screen.trouble, "second.csv" in screen.said) == ("", True)
+    drop(screen, "third.csv", b"a,b,c\n" + ROWS.replace(b"\n", b",1.5\n"))
+    assert "third.csv must say which column" in screen.trouble
+    for field, column in (("score", "a"), ("member", "b")):
+        screen.page.locator(f'[data-field="{field}"] select').select_option(column)
+        screen.settle()
+    assert (screen.trouble, "third.csv" in screen.said) == ("", True)
+
+
+def test_a_file_that_is_removed_or_lost_is_no_more_and_the_example_still_is(visit):
+    screen = visit().open(AUDIT)
+    remove = screen.page.get_by_role("button", name="Remove file")
+    assert not remove.is_visible()
+    drop(screen, "mine.csv", GOOD)
+    with screen.page.expect_response(lambda one: one.request.method == "DELETE") as gone:
+        remove.click()
+    assert gone.value.status == 204
+    screen.page.wait_for_selector('#answer h1:has-text("No scores yet")')
+    assert not remove.is_visible()
+    drop(screen.settle(), "mine.csv", GOOD)
+    screen.page.evaluate("fetch('api/file', { method: 'DELETE' })")  # as if the visit were over
+    screen.number("mechanism.0.epsilon").fill("2")
+    screen.page.wait_for_selector("#trouble:not(:empty)")
+    assert "the file is gone" in screen.settle().trouble
+    assert screen.page.evaluate("sessionStorage.getItem('tellapart-file-audit')") is None
+    screen.page.locator('[data-field="example"] input').check()
+    assert "REFUTED" in screen.settle().headline
+    assert screen.trouble == ""
+    screen.errors.clear()  # browsers tell of every refusal
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def test_what_cannot_be_is_said_at_its_field_and_the_last_picture_stays(visit):
     assert (screen.url, screen.lines, screen.headline) == (url, picture, headline)
     exact.fill("one")
     assert "one is no number" in screen.trouble
-    exact.fill("")  # someone is still typing: nothing is asked
+    exact.fill("")
+    assert "This is empty" in screen.trouble
     exact.fill("2")
     screen.settle()
     assert (screen.trouble, exact.get_attribute("aria-invalid")) == ("", None)
@@ -76,6 +77,35 @@ def test_what_cannot_be_is_said_at_its_field_and_the_last_picture_stays(visit):
     screen.number("prior").fill("0.1")
     screen.settle()
     assert told(screen) == readings("laplace:epsilon=2", prior=0.1)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_no_number_is_refused_and_no_answer_to_it_shown(visit, width):
+    dp_sgd = "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000"
+    screen = visit(width=width).open(f"/explore?mechanism={dp_sgd}")
+    if width == 390:  # its dial is in the bar, the others are out of sight
+        screen.page.locator("#bar input[data-exact]").fill("0,125")
+        assert "write 0.125 or 125" in screen.page.inner_text("#trouble")
+    noise, steps = (screen.number(f"mechanism.0.{one}") for one in ("noise_multiplier", "steps"))
+    if width == 390:
+        screen.page.click("#all-settings")
+    for text, said in {
+        "0,125": "write 0.125 or 125",
+        "1,125": "write 1.125 or 1125",
+        "abc": "abc is no number",
+        "": "This is empty",
+    }.items():
+        noise.fill(text)
+        assert said in screen.settle().trouble
+        assert screen.page.locator("#answer.stale").count() == 1
+        assert "noise_multiplier%3D1%2C" in screen.url
+    noise.fill("2")
+    assert (screen.settle().trouble, screen.page.locator("#answer.stale").count()) == ("", 0)
+    steps.fill("0,200")
+    assert "write 0.200 or 200" in screen.settle().trouble
+    steps.fill("2,000")
+    assert "steps%3D2000" in screen.settle().url
+    assert screen.trouble == ""
 
 
 def test_a_mechanism_can_be_typed_and_mistyped(visit):

@@ -175,7 +175,9 @@ class _Page:
         except LimitReached:
             reply = await self._ask(request, "paint", view, values, False)
         response = _response(reply)
-        if visit is None and reply.status == 200:
+        # Who follows a link from another site may be amid a visit, whose cookie stays at home.
+        elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
+        if visit is None and reply.status == 200 and not elsewhere:
             _set_visit(request, response)
         return response
 
@@ -257,7 +259,7 @@ class _Page:
 
     async def health(self, _: Request) -> Response:
         """Whether the page answers, and how much there is to do."""
-        held = {"files": self._visits.held, "csp_reports": self._refused}
+        held = {"file_bytes": self._visits.held, "csp_reports": self._refused}
         return JSONResponse({"status": "ok", "version": __version__, **self._pool.state, **held})
 
 

@@ -95,6 +95,7 @@ class Dial:
     ends: tuple[str, str] | None = None  # what the ends mean, where privacy is not what changes
     help: str = ""
     lead: bool = False  # whether it is the one that stays at hand on a phone
+    locked: bool = False
     kind: str = made(default="dial", init=False)
 
 
@@ -137,7 +138,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class File:
-    """A file the person picks or drops; it stays in memory."""
+    """A file the person picks or drops; the server holds it in memory until the visit is over."""
 
     field: str
     label: str
@@ -205,7 +206,8 @@ def shape(controls: Sequence[Control]) -> str:
         elif isinstance(control, Note):
             parts.append(control.text)
         else:
-            parts.append(f"{control.field}:{control.kind}")
+            locked = isinstance(control, Dial) and control.locked
+            parts.append(f"{control.field}:{control.kind}{locked or ''}")
     return ";".join(parts)
 
 

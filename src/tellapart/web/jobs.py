@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tellapart.deadline import within
+from tellapart.errors import TellapartError
 from tellapart.web import limits, page, questions
 from tellapart.web.messages import HTML, JSON, TEXT, Reply, Upload
 from tellapart.web.questions import Malformed
@@ -60,6 +61,8 @@ def download(path: str, values: Mapping[str, Any], kind: str) -> Reply:
             media, name, body = questions.download(path, _opened(values), kind)
     except Malformed as why:
         return malformed(str(why))
+    except TellapartError as why:
+        return Reply(422, JSON, json.dumps({"problem": str(why)}).encode(errors="replace"))
     return Reply(200, media, body, name)
 
 

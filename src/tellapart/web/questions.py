@@ -196,15 +196,12 @@ def download(path: str, values: Mapping[str, object], kind: str) -> tuple[str, s
     """What is on screen as a file: its media type, its name and its bytes.
 
     Kinds are report, csv, json, svg, python and command; what has none, and what cannot be shown,
-    is a text that says so.
+    is refused as the library does.
     """
     if kind not in _KINDS:
         raise Malformed(f"a file must be one of {', '.join(_KINDS)}, got {kind[:40]!r}")
     asked = _read(path, values)
-    try:
-        return _KINDS[kind](asked, asked.state())
-    except TellapartError as error:
-        return "text/plain; charset=utf-8", "problem.txt", f"{error}\n".encode()
+    return _KINDS[kind](asked, asked.state())
 
 
 def _report(asked: _Asked, state: Any) -> tuple[str, str, bytes]:

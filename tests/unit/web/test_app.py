@@ -64,6 +64,16 @@ def test_a_page_is_painted_with_its_answer_and_begins_a_visit(visitor):
     assert visitor.get("/").json()["path"] == ""
 
 
+def test_a_link_from_another_site_ends_no_visit(visitor):
+    visitor.get("/audit")
+    sent = visitor.post("/api/file", content=b"x", headers=BYTES).json()
+    away = {"Sec-Fetch-Site": "cross-site", "Cookie": ""}  # as browsers follow such a link
+    assert "Set-Cookie" not in visitor.get("/explore", headers=away).headers
+    assert visitor.post("/api/audit", json={"file": sent["file"]}).status_code == 200
+    own = {"Sec-Fetch-Site": "none", "Cookie": ""}
+    assert "Set-Cookie" in visitor.get("/explore", headers=own).headers
+
+
 def test_a_visit_by_https_stays_there(page):
     hosted = page("https://privacy.example.org")
     assert hosted.get("/").headers["Set-Cookie"].endswith("; Secure")
@@ -245,4 +255,4 @@ def test_files_of_the_page_are_kept_by_browsers_until_one_changes(visitor):
 def test_health_says_how_much_there_is_to_do(visitor):
     told = visitor.get("/health").json()
     assert told["status"] == "ok"
-    assert {"version", "at_work", "waiting", "idle", "files", "csp_reports"} <= set(told)
+    assert {"version", "at_work", "waiting", "idle", "file_bytes", "csp_reports"} <= set(told)

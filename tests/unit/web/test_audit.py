@@ -23,6 +23,7 @@ from tellapart.web import controls, example, view
 from tellapart.web.answer import Table
 from tellapart.web.view import Dropped
 from tellapart.web.views.audit import VIEW, AuditState
+from tellapart.web.views.choose import VIEW as DECIDE
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = AuditState(design="many-runs", orientation="higher", example=True)
@@ -352,3 +353,44 @@ def test_cards_have_the_verdict_the_least_epsilon_and_the_power():
     assert (verdict.value, verdict.beside) == ("not refuted", "which does not prove it")
     assert (least.value, budget.value) == ("≥ 1.6986", "α = 5 %")
     assert any(f"truly leaks all that {power.value} allows" in said for said in stands.sentences)
+
+
+# -- what a verdict holds for is not changed after it ---------------------------------------------
+
+
+def locked(state, dropped):
+    inside = [
+        one
+        for made in VIEW.controls(state, dropped)
+        for one in (made.controls if isinstance(made, controls.ControlGroup) else (made,))
+    ]
+    return {one.field for one in inside if getattr(one, "locked", False)}
+
+
+def test_confidence_and_columns_are_locked_by_a_verdict_and_by_nothing_less():
+    said = {"design", "orientation"}
+    assert locked(OF_MINE, MINE) == said | {"confidence", "score", "member", "run"}
+    assert locked(OF_MINE, None) == said  # a link, whose file is still to come
+    assert locked(replace(OF_MINE, orientation=""), MINE) == set()
+    # A file without such a column has no verdict: another can be chosen.
+    assert not {"score", "member", "run"} & locked(replace(OF_MINE, score="logit"), MINE)
+    anew = VIEW.read(view.changes(OF_MINE), "again")
+    assert locked(anew, MINE) == set()
+
+
+def test_another_file_has_columns_of_its_own():
+    values = view.changes(OF_MINE)
+    assert VIEW.read(values, "file") == replace(OF_MINE, score="", member="", run="")
+    assert VIEW.read(values, "") == OF_MINE
+
+
+def test_where_a_file_goes_is_said():
+    for made in (VIEW.controls(AuditState()), DECIDE.controls(DECIDE.state())):
+        (file,) = (
+            one
+            for group in made
+            for one in getattr(group, "controls", ())
+            if isinstance(one, controls.File)
+        )
+        assert "sent to the machine that serves this page" in file.help
+        assert "30 minutes after the last question" in file.help

@@ -171,7 +171,7 @@ def test_nothing_of_a_visitor_is_kept_for_the_next(client):
 def test_a_report_of_what_cannot_be_shown_says_why(client):
     for content, values in ((BAD["binary"], {}), (CSV, {"design": ""})):
         told = sent(client, content, values=values, job="/api/audit/report")
-        assert told.headers["Content-Type"].startswith("text/plain")
+        assert (told.status_code, told.headers["Content-Type"]) == (422, "application/json")
         assert told.text.strip()
     made = sent(client, CSV, job="/api/audit/report")
     assert made.text.startswith("<!DOCTYPE html>")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tellapart.web import page, questions
+from tellapart.web import jobs, page, questions
 from tellapart.web.questions import Malformed, answer, download
 from tellapart.web.view import Dropped
 from tellapart.web.views import VIEWS
@@ -147,9 +147,9 @@ def test_a_file_that_cannot_be_had_says_why():
         ("explore", {"prior": "7"}, "svg"),
         ("glossary", {}, "csv"),
     ):
-        media, name, body = download(path, values, kind)
-        assert (media, name) == ("text/plain; charset=utf-8", "problem.txt")
-        assert len(body.splitlines()) == 1
+        reply = jobs.download(path, values, kind)
+        assert (reply.status, reply.kind, reply.name) == (422, "application/json", "")
+        assert len(json.loads(reply.body)["problem"].splitlines()) == 1
     with pytest.raises(Malformed, match="a file must be one of report, csv"):
         download("explore", {}, "exe")
 

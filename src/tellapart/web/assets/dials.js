@@ -24,10 +24,19 @@ export function written(value) {
 
 const fields = (name) => document.querySelectorAll(`[data-field="${CSS.escape(name)}"]`);
 
-// A number typed as people do: 60,000 and 1e-5 alike; null while it is none.
-function typed(text) {
-  const plain = text.trim().replace(/(?<=\d),(?=\d{3})/g, "").replace("−", "-");
-  return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : null;
+// A number typed as people do: 1e-5, and 60,000 where it is whole; elsewhere a comma may be meant as
+// a point. Null while it is none.
+function typed(text, whole) {
+  const plain = text.trim().replace("−", "-");
+  const grouped = whole && /^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain);
+  const value = grouped ? Number(plain.replaceAll(",", "")) : Number(plain);
+  return plain !== "" && Number.isFinite(value) ? value : null;
+}
+
+function unread(text) {
+  if (text.trim() === "") return "This is empty: type a number such as 0.5 or 1e-5.";
+  if (/^\s*[-−]?\d+,\d+\s*$/.test(text)) return `${text} can be read in two ways: write ${text.trim().replace(",", ".")} or ${Number(text.replace("−", "-").replace(",", ""))}.`;
+  return `${text} is no number: type one such as 0.5, 60000 or 1e-5.`;
 }
 
 function show(field, value, except) {
@@ -91,7 +100,7 @@ function stepped(slider) {
   return valueAt(slider, place);
 }
 
-export function bind(home, change, take) {
+export function bind(home, change, take, wrong) {
   home.addEventListener("submit", (event) => event.preventDefault());
   for (const slider of home.querySelectorAll("input[type=range]")) slider.dataset.before = slider.value;
   home.addEventListener("focusin", ({ target }) => {
@@ -106,9 +115,9 @@ export function bind(home, change, take) {
       target.setAttribute("aria-valuetext", written(value));
       change(field, value);
     } else if ("exact" in target.dataset) {
-      if (target.value.trim() === "") return;
-      const value = typed(target.value);
-      if (value === null) return trouble(field, `${target.value} is no number: type one such as 0.5, 60,000 or 1e-5.`);
+      const whole = target.closest("[data-field]").querySelector("input[type=range]")?.dataset.scale === "whole";
+      const value = typed(target.value, whole);
+      if (value === null) return wrong(field, unread(target.value));
       show(field, value, target);
       change(field, value);
     }

@@ -19,6 +19,18 @@ root.classList.add("script");
 
 const FILE = `tellapart-file-${page.path}`;
 const held = () => JSON.parse(sessionStorage.getItem(FILE) || "null");
+const lasting = () => document.querySelector(".file input:not([data-once])");
+
+// The file that a question is about: none where the page has none, or an example stands for it.
+function asked(values) {
+  const input = lasting(), instead = input && values[input.dataset.instead];
+  return input && instead !== true && instead !== "yes" ? held() : null;
+}
+
+function forget() {
+  sessionStorage.removeItem(FILE);
+  sayFile();
+}
 
 async function take(file, input) {
   const said = input.closest(".file").querySelector(".said"), largest = Number(input.dataset.largest);
@@ -35,14 +47,31 @@ async function take(file, input) {
     input.value = ""; // so that the same file, changed, can be picked again
     return ask("file", true, { file: answer.file });
   }
+  // Names of columns that were typed before any file was seen are meant for this one.
+  const another = held() || page.held[input.dataset.instead];
   sessionStorage.setItem(FILE, JSON.stringify({ id: answer.file, said: said.textContent }));
+  sayFile();
   if (input.dataset.instead) page.held[input.dataset.instead] = false;
+  ask(another ? "file" : "", true);
+}
+
+async function remove() {
+  try {
+    const response = await fetch("api/file", { method: "DELETE" });
+    if (!response.ok) return refuse({ problem: REFUSED[response.status] || `The server could not remove it (${response.status}).` });
+  } catch {
+    return refuse({ problem: "The server does not answer: the file is not removed." });
+  }
+  lasting().value = ""; // so that the same file can be picked again
+  forget();
   ask("file", true);
 }
 
 function sayFile() {
-  const room = document.querySelector(".file input:not([data-once])")?.closest(".file").querySelector(".said");
-  if (room) room.textContent = held()?.said || "";
+  const home = lasting()?.closest(".file");
+  if (!home) return;
+  home.querySelector(".said").textContent = held()?.said || "";
+  home.querySelector("[data-removes]").hidden = !held();
 }
 
 // ---- asking: one question at a time; what changes meanwhile is asked together afterwards
@@ -62,6 +91,7 @@ async function send(address, body, kind, signal) {
     if (error.name === "AbortError") return { aborted: true };
     return { problem: "The server does not answer. If it was stopped, start it again: tellapart explore." };
   }
+  if (response.status === 410) forget();
   try {
     const answer = await response.json();
     return response.ok || answer.problem ? answer : { problem: REFUSED[response.status] || `The server refused this (${response.status}).` };
@@ -71,8 +101,8 @@ async function send(address, body, kind, signal) {
 }
 
 const values = () => {
-  const file = document.querySelector(".file input:not([data-once])") ? held() : null;
-  return { ...Object.fromEntries(new URLSearchParams(page.query)), ...page.held, ...(file ? { file: file.id } : {}) };
+  const set = { ...Object.fromEntries(new URLSearchParams(page.query)), ...page.held }, file = asked(set);
+  return { ...set, ...(file ? { file: file.id } : {}) };
 };
 
 async function ask(changed, named, once) {
@@ -103,6 +133,16 @@ function change(field, value, named) {
   ask(field, named);
 }
 
+// What cannot be asked: what was asked before is no answer to it either.
+function wrong(field, problem) {
+  page.asking?.abort();
+  [page.busy, page.waiting] = [null, null];
+  root.dataset.asked = root.dataset.shown = page.number += 1;
+  find("working").textContent = "";
+  refuse({ field, problem });
+  keep();
+}
+
 // ---- showing
 
 function refuse(answer) {
@@ -116,7 +156,8 @@ function refuse(answer) {
 
 function show(answer, number, changed) {
   if (answer.problem) {
-    if (answer.held && changed === "") place(answer);
+    // The columns of another file are offered also where it cannot be audited yet.
+    if (answer.held && (changed === "" || (changed === "file" && lasting()))) place(answer);
     refuse(answer);
   } else {
     clearTrouble();
@@ -238,12 +279,13 @@ function table(home, [head, ...rows]) {
 
 // Links carry what is set: to other views, and to files of this one.
 function addresses() {
-  const links = new URLSearchParams(page.links || {}).toString(), file = held();
+  const links = new URLSearchParams(page.links || {}).toString();
   for (const link of document.querySelectorAll("header nav a[data-view]")) {
     link.setAttribute("href", link.dataset.view + (links ? "?" + links : ""));
   }
   const own = new URLSearchParams(page.query);
-  if (file && document.querySelector(".file input:not([data-once])")) own.set("file", file.id);
+  const file = asked(values());
+  if (file) own.set("file", file.id);
   for (const link of document.querySelectorAll("a[data-kind]")) link.setAttribute("href", `api/${page.path}/${link.dataset.kind}?${own}`);
 }
 
@@ -271,7 +313,8 @@ async function download(button, address) {
   try {
     const response = await fetch(address);
     const name = decodeURIComponent(/filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition"))?.[1] || "tellapart");
-    if (response.ok && name !== "problem.txt") return { name, blob: await response.blob() };
+    if (response.status === 410) forget();
+    if (response.ok) return { name, blob: await response.blob() };
     const words = await response.text();
     let problem = words;
     try { problem = JSON.parse(words).problem; } catch { /* a line of text */ }
@@ -328,6 +371,7 @@ document.addEventListener("click", (event) => {
   else if (at("[data-opens]")) find(at("[data-opens]").dataset.opens).open = true;
   else if (at("[data-copies]")) copy(at("[data-copies]"), find(at("[data-copies]").dataset.copies + "-text").textContent);
   else if (at("[data-saves]")) save(new Blob([find(at("[data-saves]").dataset.saves + "-text").textContent], { type: "application/toml" }), at("[data-saves]").dataset.name);
+  else if (at("[data-removes]")) remove();
   else if (at("#copy-link")) { keep(); copy(at("#copy-link"), location.href); }
   else if (at("#all-settings")) sheet(true);
   else if (at("#done")) sheet(false);
@@ -335,7 +379,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && root.classList.contains("sheet")) sheet(false);
 });
-for (const home of [find("settings"), find("bar")]) if (home) bind(home, change, take);
+for (const home of [find("settings"), find("bar")]) if (home) bind(home, change, take, wrong);
 window.addEventListener("pagehide", keep);
 let resized = null;
 window.addEventListener("resize", () => {

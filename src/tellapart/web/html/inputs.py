@@ -97,13 +97,13 @@ def _dial(one: Dial, place: str) -> Html:
         element("label", one.label, for_=own, id=f"{own}-label"),
         element(
             "input", type="text", inputmode="decimal", id=own, value=shown, autocomplete="off",
-            spellcheck="false", data_exact=True,
+            spellcheck="false", data_exact=True, disabled=one.locked,
         ),
         element(
             "input", type="range", min=0, max=STEPS, step=1, id=f"{own}-slider",
             aria_labelledby=f"{own}-label", aria_valuetext=shown, data_low=one.low,
             data_high=one.high, data_scale=one.scale, value=_position(one),
-            aria_describedby=f"{own}-ends" if ends else None,
+            aria_describedby=f"{own}-ends" if ends else None, disabled=one.locked,
         ),
         words,
     )  # fmt: skip
@@ -181,6 +181,9 @@ def _file(one: File) -> Html:
                 data_once=one.once, data_instead=one.instead_of or None),
         element("p", class_="said", role="status"),
     ]  # fmt: skip
+    if not one.once:
+        parts.append(element("button", "Remove file", type="button", hidden=True,
+                             data_removes=True))  # fmt: skip
     if one.paste:
         parts.append(element("label", one.paste, for_=f"{own}-paste"))
         parts.append(element("textarea", id=f"{own}-paste", rows=3, spellcheck="false",

@@ -51,6 +51,7 @@ _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
 _LONGEST_CELL = 40  # letters
 _MEGABYTES = limits.LARGEST_FILE // 2**20
+_MINUTES = round(limits.LONGEST_VISIT / 60)
 _LOOKED = (
     "Design, direction, confidence and columns were chosen before any result of these scores was "
     "seen: trying others afterwards is a further test that this budget does not cover."
@@ -79,17 +80,23 @@ class AuditState:
 
 def _controls_of(state: AuditState, dropped: Dropped | None = None) -> list[Control]:
     """Three steps, of which the next is offered once the one before is done."""
-    return [*_file_step(state, dropped), *_design_step(state), *_claim_step(state)]
+    held = _held(state, dropped)
+    return [
+        *_file_step(state, held),
+        *_design_step(state),
+        *_claim_step(state, judged(state) and held is not None),
+    ]
 
 
-def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
+def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
     file = File(
         "file",
         "Scores: pick a file, or drop it here",
         ".csv,.tsv,.txt,.json,.jsonl,.gz,.npy,.npz,.parquet,.feather",
         limits.LARGEST_FILE,
-        f"A table of scores (.csv, .json, .npz, .parquet …), up to {_MEGABYTES} MB. It is read in "
-        "memory on this machine, and kept nowhere but in this window.",
+        f"A table of scores (.csv, .json, .npz, .parquet …), up to {_MEGABYTES} MB. It is sent "
+        "to the machine that serves this page (your own with tellapart explore) and held in its "
+        f"memory, on no disk, until you remove it or {_MINUTES} minutes after the last question.",
         instead_of="example",
     )
     example = Tick(
@@ -98,19 +105,24 @@ def _file_step(state: AuditState, dropped: Dropped | None) -> list[Control]:
         state.example,
         "Of many runs: Laplace noise that is half as large as ε = 1 needs.",
     )
-    held = _held(state, dropped)
     seen = Preview((), ())
     if held is not None:
         with suppress(TellapartError):  # the audit says what is wrong with the file
             seen = seen_in(held)
     there = seen.columns
-    columns = (
+    columns: tuple[Line | Select, ...] = (
         _column("score", "attack score", state.score, there, seen.score),
         _column("member", "1 for members, 0 for non-members", state.member, there, seen.member),
         _column(
             "run", "run id of each row, if there is such a column", state.run, there, None, "none"
         ),
     )
+    # While the file lacks one that it is read by, there is no verdict, and another can be chosen.
+    found = seen.sides or all(one.value in there for one in columns[:2])
+    if judged(state) and found and state.run in ("", *there):
+        columns = tuple(
+            replace(one, locked=True) if isinstance(one, Select) else one for one in columns
+        )
     folded = not seen.question
     return [
         ControlGroup("1. File", (file, example)),
@@ -170,7 +182,7 @@ def judged(state: AuditState) -> bool:
     return state.design in ("many-runs", "one-run") and bool(state.orientation)
 
 
-def _claim_step(state: AuditState) -> list[Control]:
+def _claim_step(state: AuditState, locked: bool) -> list[Control]:
     if state.design == "one-model":
         kept = ("mechanism", "confidence")
         return [Kept(field, getattr(state, field)) for field in kept]
@@ -182,6 +194,7 @@ def _claim_step(state: AuditState) -> list[Control]:
         0.999,
         Scale.LINEAR,
         ends=("less sure", "more sure"),
+        locked=locked,
     )
     preset, which, *rest = controls.mechanism("mechanism", state.mechanism, "Claim")
     step = ControlGroup("3. Claim and confidence", (sure,))
@@ -449,9 +462,11 @@ def _report(state: AuditState, dropped: Dropped | None) -> Report:
 
 
 def _settled(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
-    """Whoever starts over is asked for the design again."""
+    """Whoever starts over is asked for the design again; another file has columns of its own."""
     if changed == "again":
         return {**values, "design": "", "orientation": ""}
+    if changed == "file":
+        return {**values, "score": "", "member": "", "run": ""}
     return dict(values)
 
 

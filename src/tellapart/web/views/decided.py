@@ -19,7 +19,7 @@ from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide, Term
 from tellapart.risk.catalogue import arguments, limited
-from tellapart.web import controls, record
+from tellapart.web import controls, limits, record
 from tellapart.web.answer import Answer, Card, Next, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 
@@ -27,6 +27,7 @@ FILE = "decision.toml"
 COMMAND = f"tellapart decide {FILE}"
 # The choice of a list of attackers that makes one more.
 NEW = "new"
+_MINUTES = round(limits.LONGEST_VISIT / 60)
 _LARGEST = f"{record.LARGEST_FILE // 1024} KB"
 # Shown, kept and written again, but nothing here sets them.
 _KEPT = ("correlation", "utility", "alternative", "evidence")
@@ -60,8 +61,10 @@ def file_control() -> ControlGroup:
                 "Open: pick a decision file, or drop it here",
                 ".toml",
                 record.LARGEST_FILE,
-                f"As tellapart decide reads it, up to {_LARGEST}. It is read in memory on this "
-                "machine; all that it says goes into the address of this page.",
+                f"As tellapart decide reads it, up to {_LARGEST}. It is sent to the machine "
+                "that serves this page (your own with tellapart explore) and held in its memory, "
+                f"on no disk, until {_MINUTES} minutes after the last question; all that it says "
+                "goes into the address of this page.",
                 once=True,
                 paste="Or paste its text here",
             ),
