@@ -28,6 +28,7 @@ from tellapart.data.table import Table
 from tellapart.errors import BadScores, NoColumn
 
 SCORE, MEMBER = "score", "member"
+_YES, _NO = {"1", "true", "t", "yes", "y"}, {"0", "false", "f", "no", "n"}
 # Of more columns than these only the names are looked at.
 LOOKED_AT = 200
 
@@ -40,6 +41,13 @@ _SCORE_NAMES = re.compile(
     ".*scores?|lira|rmia|mia|loss(es)?|logits?|nll|perplexity|signal|(test)?statistic|exposure|"
     "llr|(log)?likelihoodratio|confidence|attackoutput"
 )
+# Columns whose 1 says non-member.
+_NON_MEMBER_NAMES = re.compile(
+    "(is|in)?(non|not)(a)?mem(ber)?s?(hip)?|(is)?out(side)?|(is|in)?test(ing)?(set|data)?|"
+    "(is)?(held|hold)out|(is)?excluded|(is)?unseen"
+)
+# Names that a program gives where nobody did.
+_NAMELESS = re.compile(r"column_?\d+|arr_\d+|unnamed:? ?\d+|[vx]?\d+", re.IGNORECASE)
 # What counts or names rows, and is no score.
 _IDS = re.compile(
     "index|idx|u?id|(row|record|sample|model|target)(id|s|names?)?|unnamed0|name|text|run|seed|fold"
@@ -188,6 +196,7 @@ def _bare(name: str) -> str:
 def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, bool]:
     """The column of labels, and whether what it holds alone says so."""
     if asked.member is not None:
+        _ask_of_non_members(table, asked.member, member_value)
         return asked.member, False
     if MEMBER in table.names:
         return MEMBER, False
@@ -203,12 +212,52 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
     labels = [name for name in free if few and _two_valued(table, name, member_value)]
     if not labels or len(table.names) == 1:
         raise _no_labels(table)
+    for name in labels:
+        _ask_of_non_members(table, name, member_value)
     others = [name for name in free if name not in labels and not _counts(table, name)]
-    # A class label beside other columns may be anything; alone with a score it is membership.
+    # What a column of 0 and 1 is must be said by its name: a prediction, or a class, would refute
+    # true claims. Without names, it is membership alone with a score that it is no threshold of.
     alone = len(others) == (1 if asked.score is None else 0)
-    if len(labels) == 1 and (alone or member_value is not None):
-        return labels[0], alone
-    return _ask(table, "membership labels", "member", labels)
+    if len(labels) == 1:
+        score = asked.score or (others[0] if alone else None)
+        if alone and score and _NAMELESS.fullmatch(labels[0]) and _mixed(table, score, labels[0]):
+            return labels[0], True
+        words = MEMBER_WORDS | NON_MEMBER_WORDS
+        if member_value is not None and plain_word(member_value) not in words:
+            return labels[0], alone
+    more = "; a prediction or a class is none: then add a column 'member' of 1 and 0"
+    return _ask(table, "membership labels", "member", labels, more)
+
+
+def _mixed(table: Table, score: str, label: str) -> bool:
+    """Whether scores of both labels overlap in the first rows: a threshold's output never does."""
+    sides: dict[str, list[float]] = {}
+    for value, cell in zip(table.head(score), table.head(label), strict=False):
+        if is_missing(value) or is_missing(cell):
+            continue
+        text = str(value).strip().replace(",", ".")
+        if not is_number(text):
+            return False
+        sides.setdefault(plain_word(cell), []).append(float(text))
+    if len(sides) != 2:
+        return False
+    one, two = sides.values()
+    return max(one) > min(two) and max(two) > min(one)
+
+
+def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> None:
+    """Ask about a column such as is_test, whose 1 is a non-member."""
+    if member_value is not None or not _NON_MEMBER_NAMES.fullmatch(_bare(name)):
+        return
+    values = _values(table, name)
+    plain = {plain_word(value) for value in values}
+    if plain & (_YES | _NO):
+        inside = next((value for value in values if plain_word(value) in _NO), "0")
+        raise NoColumn(
+            f"{table} must say which value of {name!r} is a member's, as its name speaks of "
+            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, in "
+            f"Python member={name!r}, member_value={inside!r}"
+        )
 
 
 def _score(table: Table, asked: Names, member: str) -> str:
@@ -276,12 +325,14 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _ask(table: Table, what: str, part: str, candidates: Sequence[str]) -> NoReturn:
+def _ask(
+    table: Table, what: str, part: str, candidates: Sequence[str], more: str = ""
+) -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
         f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
-        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}"
+        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}"
     )
 
 
