@@ -52,6 +52,7 @@ _NAMELESS = re.compile(r"column_?\d+|arr_\d+|unnamed:? ?\d+|[vx]?\d+", re.IGNORE
 _IDS = re.compile(
     "index|idx|u?id|(row|record|sample|model|target)(id|s|names?)?|unnamed0|name|text|run|seed|fold"
 )
+_TRAININGS = re.compile("(run|model|seed|trial|experiment|fold|target)(id|s|names?)?")
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
@@ -145,14 +146,20 @@ def _sides(table: Table) -> tuple[Side, ...]:
         return ()
     members, non_members = pairs[0][True][0], pairs[0][False][0]
     others = [name for name in table.names if name not in (members, non_members)]
-    # Two columns of losses beside an epoch are the log of a training, and no scores.
-    if table.aligned and not all(_names_rows(name) for name in others):
+    # Two columns of losses beside an epoch are the log of a training, and no scores; so are lists
+    # of training and test losses beside others, whether they have rows in common or not.
+    log = table.aligned or "train" in members.lower() or "test" in non_members.lower()
+    if log and not all(_names_rows(name) for name in others):
         return ()
     return Side(members, True), Side(non_members, False)
 
 
 def _names_rows(name: str) -> bool:
-    return bool(_IDS.fullmatch(_bare(name)) or re.fullmatch(r"column\d+", name))
+    """Whether a column names records; one of folds or seeds names trainings."""
+    bare = _bare(name)
+    return bool(_IDS.fullmatch(bare) and not _TRAININGS.fullmatch(bare)) or bool(
+        re.fullmatch(r"column\d+", name)
+    )
 
 
 def _side_of(name: str) -> tuple[bool | None, str]:
@@ -176,13 +183,39 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
     for name in columns:
         position(table.names, name, table, table.what)
     refuse_unread(table.names, columns, table, table.what)
-    told = {"members", "non_members", "others"}
-    notes = (
-        []
-        if set(columns) <= told
-        else [f"members in {columns[0]!r}, non-members in {columns[1]!r}"]
-    )
-    return Layout(asked, sides, tuple(notes))
+    _refuse_no_scores(table, columns)
+    note = f"members in {columns[0]!r}, non-members in {columns[1]!r}"
+    return Layout(asked, sides, (note,))
+
+
+def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
+    """Refuse two sides that may be lists of rows, or labels, and no scores."""
+    both = f"{columns[0]!r} and {columns[1]!r}"
+    rest = [name for name in table.names if name not in columns]
+    rivals = [n for n in rest if _is_score(n) or _MEMBER_NAMES.fullmatch(_bare(n))]
+    if rivals:
+        raise NoColumn(
+            f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one of "
+            "them, or name both columns with --score-column and --member-column, in Python score=, "
+            "member="
+        )
+    heads = [[value for value in table.head(name) if not is_missing(value)] for name in columns]
+    cells = [str(value).strip() for head in heads for value in head]
+    if not cells:
+        return
+    pairs = {tuple(map(plain_word, pair)) for pair in zip(*heads, strict=False)}
+    one_hot = {("0", "1"), ("1", "0"), ("true", "false"), ("false", "true")}
+    if len(heads[0]) == len(heads[1]) and pairs <= one_hot:
+        raise NoColumn(
+            f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels are. "
+            f"Keep one of them: --member-column {_quoted(columns[0])}, in Python member={columns[0]!r}"
+        )
+    if all(re.fullmatch(r"\d+", cell) for cell in cells) and len(set(cells)) == len(cells):
+        raise NoColumn(
+            f"{table} must have scores in {both}, and these hold different whole numbers, as lists "
+            "of rows do. Write scores as 1.0, or a table to be read with --score-column and "
+            "--member-column, in Python score=, member="
+        )
 
 
 # -- long form -------------------------------------------------------------------------------------
@@ -325,9 +358,7 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _ask(
-    table: Table, what: str, part: str, candidates: Sequence[str], more: str = ""
-) -> NoReturn:
+def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: str = "") -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tellapart.audit import Scores
+from tellapart.audit import Scores, language
 from tellapart.errors import BadScores, NoColumn
 
 VALUES = np.random.default_rng(7).normal(size=40)
@@ -54,3 +54,69 @@ def test_one_in_a_column_of_non_members_is_no_member(name, tmp_path):
         with pytest.raises(NoColumn, match=f"--member-column {name} --member-value 0"):
             Scores.read(path, **asked)
     assert Scores.read(path, member=name, member_value="0").members.count == 39
+
+
+# -- a column for each side ------------------------------------------------------------------------
+
+
+def stored(folder, columns):
+    """The same lists in each format that need not have rows in common."""
+    lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+    (folder / "f.json").write_text(json.dumps(lists))
+    np.savez(folder / "f.npz", **columns)
+    return folder / "f.json", folder / "f.npz"
+
+
+@pytest.mark.parametrize("scores", ["scores", "loss", "lira"])
+def test_lists_of_rows_are_no_scores(scores, tmp_path):
+    rows = {"members": np.arange(0, 40, 2), "non_members": np.arange(1, 40, 2)}
+    for path in stored(tmp_path, {scores: VALUES, **rows}):
+        with pytest.raises(BadScores, match=r"--score-column|name the column"):
+            Scores.read(path)
+    for path in stored(tmp_path, rows):
+        with pytest.raises(NoColumn, match="different whole numbers, as lists of rows do"):
+            Scores.read(path)
+
+
+def test_labels_of_both_sides_are_no_scores(tmp_path):
+    sides = {"member": LABELS, "non_member": 1 - LABELS}
+    for path in (*stored(tmp_path, sides), table(tmp_path, **sides)):
+        with pytest.raises(NoColumn, match="one is 1 where the other is 0"):
+            Scores.read(path)
+    for path in stored(tmp_path, {"is_member": LABELS, "members": VALUES, "non_members": VALUES}):
+        with pytest.raises(NoColumn, match="Keep one of them"):
+            Scores.read(path)
+
+
+@pytest.mark.parametrize("beside", ["fit_time", "epoch", "fold", "seed"])
+def test_the_log_of_trainings_is_no_score_file_in_any_format(beside, tmp_path):
+    for what in ("score", "loss"):
+        log = {f"train_{what}": VALUES, f"test_{what}": VALUES - 1, beside: np.arange(40) + 0.5}
+        for path in (*stored(tmp_path, log), table(tmp_path, **log)):
+            with pytest.raises(NoColumn, match="must have an? (column|array) that says who"):
+                Scores.read(path)
+
+
+def test_which_sides_were_read_is_always_said(tmp_path):
+    for path in stored(tmp_path, {"members": VALUES, "non_members": VALUES[:30]}):
+        assert "members in 'members', non-members in 'non_members'" in Scores.read(path).notes
+
+
+# -- lines and keys --------------------------------------------------------------------------------
+
+
+def test_columns_of_json_are_matched_by_key(tmp_path):
+    """Objects have no order: scores must not meet the labels of other rows."""
+    path = tmp_path / "f.json"
+    score, member = {"0": 0.5, "1": 1.5, "2": 2.5}, {"2": 1, "0": 0, "1": 0}
+    path.write_text(json.dumps({"score": score, "member": member}))
+    assert Scores.read(path).members.descending(range(1, 2)).tolist() == [2.5]
+
+
+def test_a_manifest_may_hold_other_ends_of_lines_within_a_text(tmp_path):
+    path = tmp_path / "f.jsonl"
+    texts = ["red\u2028green", "blue\u0085white", "grey"]
+    rows = [{"canary": k, "text": text, "included": k != 1} for k, text in enumerate(texts)]
+    lines = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_text(lines, encoding="utf-8", newline="")
+    assert language.read_manifest(path).included == [texts[0], texts[2]]
