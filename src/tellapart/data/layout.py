@@ -53,6 +53,7 @@ _IDS = re.compile(
     "index|idx|u?id|(row|record|sample|model|target)(id|s|names?)?|unnamed0|name|text|run|seed|fold"
 )
 _TRAININGS = re.compile("(run|model|seed|trial|experiment|fold|target)(id|s|names?)?")
+_RUNS = re.compile("(run|model|seed|trial|experiment|fold)(id)?")
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
@@ -97,7 +98,7 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     names = Names(score, member, asked.run, asked.group)
     for name in names.wanted.values():
         position(table.names, name, table, table.what)
-    refuse_unread(table.names, names.wanted.values(), table, table.what)
+    _refuse_unread(table, names)
     notes = []
     if asked.score is None and score != SCORE:
         notes.append(f"scores in {table.what} {score!r}")
@@ -107,8 +108,9 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     return Layout(names, (), tuple(notes))
 
 
-def one_sided(table: Table, score: str | None) -> Layout:
+def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
     """The scores in a file of members alone, or of non-members alone."""
+    _refuse_other_side(table, inside)
     if score is None:
         numbers = [name for name in table.names if _is_score(name)] or _numeric(table)
         if len(table.names) == 1:
@@ -117,10 +119,75 @@ def one_sided(table: Table, score: str | None) -> Layout:
             _ask(table, "scores", "score", numbers or table.names)
         score = numbers[0]
     position(table.names, score, table, table.what)
-    refuse_unread(table.names, [score], table, table.what)
+    _refuse_unread(table, Names(score))
     found = len(table.names) > 1
     notes = (f"scores in {table.what} {score!r}",) if found else ()
-    return Layout(Names(score), (Side(score, True),), notes)
+    return Layout(Names(score), (Side(score, inside),), notes)
+
+
+def same_scores(one: str, two: str) -> bool:
+    """Whether columns of a file for each side may hold the same scores: train_loss, test_loss."""
+    if one == two or _NAMELESS.fullmatch(one) or _NAMELESS.fullmatch(two):
+        return True
+    (first, of_first), (second, of_second) = _side_of(one), _side_of(two)
+    return first is not None and second is not None and of_first == of_second
+
+
+def _refuse_other_side(table: Table, inside: bool) -> None:
+    """Refuse a file of one side whose column of labels speaks of the other."""
+    for name in table.names[:LOOKED_AT]:
+        if not _MEMBER_NAMES.fullmatch(_bare(name)) or table.names.count(name) > 1:
+            continue
+        if len(table.names) == 1 or not _two_valued(table, name, None):
+            continue
+        other = NON_MEMBER_WORDS if inside else MEMBER_WORDS
+        for batch in table.batches([name]):
+            for row, value in enumerate(batch.columns[0]):
+                if not is_missing(value) and plain_word(value) in other:
+                    raise BadScores(
+                        f"{table} must have {'members' if inside else 'non-members'} alone, and "
+                        f"{name!r} is {str(value)!r} {batch.place(row)}: give the file by itself, "
+                        "without --members and --non-members, or rename the column"
+                    )
+
+
+def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None:
+    """Refuse columns of runs, models or seeds that nobody asked for, where their values repeat."""
+    wanted = [*names.wanted.values(), *read]
+    refuse_unread(table.names, wanted, table, table.what)
+    if names.run is not None or any(_RUNS.fullmatch(_bare(name)) for name in wanted):
+        return
+    there = table.names[:LOOKED_AT]
+    for name in there:
+        if not _RUNS.fullmatch(_bare(name)) or name in wanted or not _repeats(table, name):
+            continue
+        records = [n for n in there if re.fullmatch("(record|sample)(id)?", _bare(n))]
+        matrix = ""
+        if _bare(name).startswith("model") and records:
+            matrix = (
+                f" If each row is a model and a record ({name!r}, {records[0]!r}), it is a matrix: "
+                "add --coins, which says how training sets were drawn."
+            )
+        raise NoColumn(
+            f"{table} has {_a(table)} {name!r} whose values repeat, so that scores may not be "
+            f"independent.{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in "
+            f"Python run={name!r} (independence is then checked); otherwise rename it"
+        )
+
+
+def _repeats(table: Table, name: str) -> bool:
+    """Whether a value stands in two rows; all are read only where the first ones all differ."""
+    seen: set[str] = set()
+    position(table.names, name, table, table.what)
+    for batch in table.batches([name]):
+        for value in batch.columns[0]:
+            if is_missing(value):
+                continue
+            text = str(value).strip()
+            if text in seen:
+                return True
+            seen.add(text)
+    return False
 
 
 def is_wide(table: Table) -> bool:
@@ -182,7 +249,7 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
     columns = [side.column for side in sides]
     for name in columns:
         position(table.names, name, table, table.what)
-    refuse_unread(table.names, columns, table, table.what)
+    _refuse_unread(table, Names(), columns)
     _refuse_no_scores(table, columns)
     note = f"members in {columns[0]!r}, non-members in {columns[1]!r}"
     return Layout(asked, sides, (note,))
@@ -195,9 +262,9 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     rivals = [n for n in rest if _is_score(n) or _MEMBER_NAMES.fullmatch(_bare(n))]
     if rivals:
         raise NoColumn(
-            f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one of "
-            "them, or name both columns with --score-column and --member-column, in Python score=, "
-            "member="
+            f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one "
+            "of them, or name both columns with --score-column and --member-column, in Python "
+            "score=, member="
         )
     heads = [[value for value in table.head(name) if not is_missing(value)] for name in columns]
     cells = [str(value).strip() for head in heads for value in head]
@@ -207,8 +274,9 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     one_hot = {("0", "1"), ("1", "0"), ("true", "false"), ("false", "true")}
     if len(heads[0]) == len(heads[1]) and pairs <= one_hot:
         raise NoColumn(
-            f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels are. "
-            f"Keep one of them: --member-column {_quoted(columns[0])}, in Python member={columns[0]!r}"
+            f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels "
+            f"are. Keep one of them: --member-column {_quoted(columns[0])}, in Python "
+            f"member={columns[0]!r}"
         )
     if all(re.fullmatch(r"\d+", cell) for cell in cells) and len(set(cells)) == len(cells):
         raise NoColumn(
@@ -288,8 +356,8 @@ def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> No
         inside = next((value for value in values if plain_word(value) in _NO), "0")
         raise NoColumn(
             f"{table} must say which value of {name!r} is a member's, as its name speaks of "
-            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, in "
-            f"Python member={name!r}, member_value={inside!r}"
+            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, "
+            f"in Python member={name!r}, member_value={inside!r}"
         )
 
 

@@ -93,7 +93,7 @@ def test_the_log_of_trainings_is_no_score_file_in_any_format(beside, tmp_path):
     for what in ("score", "loss"):
         log = {f"train_{what}": VALUES, f"test_{what}": VALUES - 1, beside: np.arange(40) + 0.5}
         for path in (*stored(tmp_path, log), table(tmp_path, **log)):
-            with pytest.raises(NoColumn, match="must have an? (column|array) that says who"):
+            with pytest.raises(NoColumn, match=r"must have an? (column|array) that says who"):
                 Scores.read(path)
 
 
@@ -120,3 +120,67 @@ def test_a_manifest_may_hold_other_ends_of_lines_within_a_text(tmp_path):
     lines = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     path.write_text(lines, encoding="utf-8", newline="")
     assert language.read_manifest(path).included == [texts[0], texts[2]]
+
+
+# -- a file for each side --------------------------------------------------------------------------
+
+
+def sides(folder, inside, outside):
+    paths = folder / "in.csv", folder / "out.csv"
+    for path, columns in zip(paths, (inside, outside), strict=True):
+        table(folder, **columns).rename(path)
+    return {"members": paths[0], "non_members": paths[1]}
+
+
+def test_files_of_both_sides_hold_the_same_scores(tmp_path):
+    files = sides(tmp_path, {"id": VALUES, "loss": VALUES}, {"id": VALUES, "confidence": VALUES})
+    with pytest.raises(NoColumn, match=r"got 'loss' in .*in.csv and 'confidence' in .*out.csv"):
+        Scores.read(**files)
+    for names in (("loss", "loss"), ("train_loss", "test_loss")):
+        files = sides(tmp_path, {names[0]: VALUES}, {names[1]: VALUES})
+        assert Scores.read(**files).members.count == 40
+    np.save(tmp_path / "in.npy", VALUES)
+    files["members"] = tmp_path / "in.npy"
+    assert Scores.read(**files).members.count == 40
+
+
+def test_labels_in_a_file_of_one_side_do_not_speak_of_the_other(tmp_path):
+    ones, zeros = np.ones(40, int), np.zeros(40, int)
+    right = {"score": VALUES, "member": ones}, {"score": VALUES, "member": zeros}
+    assert Scores.read(**sides(tmp_path, *right)).members.count == 40
+    for wrong in (
+        right[::-1],
+        (right[0], right[0]),
+        ({"score": VALUES, "member": LABELS}, right[1]),
+    ):
+        with pytest.raises(BadScores, match=r"members alone, and 'member' is '[01]' in line"):
+            Scores.read(**sides(tmp_path, *wrong))
+
+
+# -- trainings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Run", "run_id", "model", "model_id", "SEED", "trial", "fold"])
+def test_an_unread_column_of_trainings_is_asked_about(name, tmp_path):
+    path = table(tmp_path, score=VALUES, member=LABELS, **{name: np.arange(40) // 2})
+    with pytest.raises(NoColumn, match=f"{name!r} whose values repeat.*--run-column {name}"):
+        Scores.read(path)
+    assert Scores.read(path, run=name).members.count == 20
+    assert Scores.read(path, group=name).members.count == 20
+    path = table(tmp_path, score=VALUES, member=LABELS, **{name: np.arange(40)})
+    assert Scores.read(path).members.count == 20
+
+
+def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
+    """With more seeds than rows that are looked at first."""
+    many = {"score": np.tile(VALUES, 10), "member": np.tile(LABELS, 10)}
+    path = table(tmp_path, **many, seed=np.arange(400) % 399)
+    with pytest.raises(NoColumn, match="'seed' whose values repeat"):
+        Scores.read(path)
+
+
+def test_models_by_records_are_a_matrix(tmp_path):
+    rows = np.arange(40)
+    path = table(tmp_path, model=rows // 8, record=rows % 8, score=VALUES, member=LABELS)
+    with pytest.raises(NoColumn, match="it is a matrix: add --coins"):
+        Scores.read(path)
