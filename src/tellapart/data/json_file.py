@@ -145,7 +145,7 @@ def _columns(source: Source, found: Any) -> dict[str, list[Any]]:
     plain = all(not isinstance(cell, dict | list) for value in inner for cell in value.values())
     if alike and plain and keys:
         if all(key.isdecimal() for key in keys):  # pandas: orient="columns"
-            return {name: list(value.values()) for name, value in found.items()}
+            return {name: [value[key] for key in keys] for name, value in found.items()}
         if all(key.isdecimal() for key in found):  # pandas: orient="index"
             return _of_list(list(found.values()))
     return {name: value for name, value in _flat(found).items() if _is_column(value)}

@@ -28,6 +28,7 @@ from tellapart.data.table import Table
 from tellapart.errors import BadScores, NoColumn
 
 SCORE, MEMBER = "score", "member"
+_YES, _NO = {"1", "true", "t", "yes", "y"}, {"0", "false", "f", "no", "n"}
 # Of more columns than these only the names are looked at.
 LOOKED_AT = 200
 
@@ -40,10 +41,19 @@ _SCORE_NAMES = re.compile(
     ".*scores?|lira|rmia|mia|loss(es)?|logits?|nll|perplexity|signal|(test)?statistic|exposure|"
     "llr|(log)?likelihoodratio|confidence|attackoutput"
 )
+# Columns whose 1 says non-member.
+_NON_MEMBER_NAMES = re.compile(
+    "(is|in)?(non|not)(a)?mem(ber)?s?(hip)?|(is)?out(side)?|(is|in)?test(ing)?(set|data)?|"
+    "(is)?(held|hold)out|(is)?excluded|(is)?unseen"
+)
+# Names that a program gives where nobody did.
+_NAMELESS = re.compile(r"column_?\d+|arr_\d+|unnamed:? ?\d+|[vx]?\d+", re.IGNORECASE)
 # What counts or names rows, and is no score.
 _IDS = re.compile(
     "index|idx|u?id|(row|record|sample|model|target)(id|s|names?)?|unnamed0|name|text|run|seed|fold"
 )
+_TRAININGS = re.compile("(run|model|seed|trial|experiment|fold|target)(id|s|names?)?")
+_RUNS = re.compile("(run|model|seed|trial|experiment|fold)(id)?")
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
@@ -88,7 +98,7 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     names = Names(score, member, asked.run, asked.group)
     for name in names.wanted.values():
         position(table.names, name, table, table.what)
-    refuse_unread(table.names, names.wanted.values(), table, table.what)
+    _refuse_unread(table, names)
     notes = []
     if asked.score is None and score != SCORE:
         notes.append(f"scores in {table.what} {score!r}")
@@ -98,8 +108,9 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     return Layout(names, (), tuple(notes))
 
 
-def one_sided(table: Table, score: str | None) -> Layout:
+def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
     """The scores in a file of members alone, or of non-members alone."""
+    _refuse_other_side(table, inside)
     if score is None:
         numbers = [name for name in table.names if _is_score(name)] or _numeric(table)
         if len(table.names) == 1:
@@ -108,10 +119,75 @@ def one_sided(table: Table, score: str | None) -> Layout:
             _ask(table, "scores", "score", numbers or table.names)
         score = numbers[0]
     position(table.names, score, table, table.what)
-    refuse_unread(table.names, [score], table, table.what)
+    _refuse_unread(table, Names(score))
     found = len(table.names) > 1
     notes = (f"scores in {table.what} {score!r}",) if found else ()
-    return Layout(Names(score), (Side(score, True),), notes)
+    return Layout(Names(score), (Side(score, inside),), notes)
+
+
+def same_scores(one: str, two: str) -> bool:
+    """Whether columns of a file for each side may hold the same scores: train_loss, test_loss."""
+    if one == two or _NAMELESS.fullmatch(one) or _NAMELESS.fullmatch(two):
+        return True
+    (first, of_first), (second, of_second) = _side_of(one), _side_of(two)
+    return first is not None and second is not None and of_first == of_second
+
+
+def _refuse_other_side(table: Table, inside: bool) -> None:
+    """Refuse a file of one side whose column of labels speaks of the other."""
+    for name in table.names[:LOOKED_AT]:
+        if not _MEMBER_NAMES.fullmatch(_bare(name)) or table.names.count(name) > 1:
+            continue
+        if len(table.names) == 1 or not _two_valued(table, name, None):
+            continue
+        other = NON_MEMBER_WORDS if inside else MEMBER_WORDS
+        for batch in table.batches([name]):
+            for row, value in enumerate(batch.columns[0]):
+                if not is_missing(value) and plain_word(value) in other:
+                    raise BadScores(
+                        f"{table} must have {'members' if inside else 'non-members'} alone, and "
+                        f"{name!r} is {str(value)!r} {batch.place(row)}: give the file by itself, "
+                        "without --members and --non-members, or rename the column"
+                    )
+
+
+def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None:
+    """Refuse columns of runs, models or seeds that nobody asked for, where their values repeat."""
+    wanted = [*names.wanted.values(), *read]
+    refuse_unread(table.names, wanted, table, table.what)
+    if names.run is not None or any(_RUNS.fullmatch(_bare(name)) for name in wanted):
+        return
+    there = table.names[:LOOKED_AT]
+    for name in there:
+        if not _RUNS.fullmatch(_bare(name)) or name in wanted or not _repeats(table, name):
+            continue
+        records = [n for n in there if re.fullmatch("(record|sample)(id)?", _bare(n))]
+        matrix = ""
+        if _bare(name).startswith("model") and records:
+            matrix = (
+                f" If each row is a model and a record ({name!r}, {records[0]!r}), it is a matrix: "
+                "add --coins, which says how training sets were drawn."
+            )
+        raise NoColumn(
+            f"{table} has {_a(table)} {name!r} whose values repeat, so that scores may not be "
+            f"independent.{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in "
+            f"Python run={name!r} (independence is then checked); otherwise rename it"
+        )
+
+
+def _repeats(table: Table, name: str) -> bool:
+    """Whether a value stands in two rows; all are read only where the first ones all differ."""
+    seen: set[str] = set()
+    position(table.names, name, table, table.what)
+    for batch in table.batches([name]):
+        for value in batch.columns[0]:
+            if is_missing(value):
+                continue
+            text = str(value).strip()
+            if text in seen:
+                return True
+            seen.add(text)
+    return False
 
 
 def is_wide(table: Table) -> bool:
@@ -137,14 +213,20 @@ def _sides(table: Table) -> tuple[Side, ...]:
         return ()
     members, non_members = pairs[0][True][0], pairs[0][False][0]
     others = [name for name in table.names if name not in (members, non_members)]
-    # Two columns of losses beside an epoch are the log of a training, and no scores.
-    if table.aligned and not all(_names_rows(name) for name in others):
+    # Two columns of losses beside an epoch are the log of a training, and no scores; so are lists
+    # of training and test losses beside others, whether they have rows in common or not.
+    log = table.aligned or "train" in members.lower() or "test" in non_members.lower()
+    if log and not all(_names_rows(name) for name in others):
         return ()
     return Side(members, True), Side(non_members, False)
 
 
 def _names_rows(name: str) -> bool:
-    return bool(_IDS.fullmatch(_bare(name)) or re.fullmatch(r"column\d+", name))
+    """Whether a column names records; one of folds or seeds names trainings."""
+    bare = _bare(name)
+    return bool(_IDS.fullmatch(bare) and not _TRAININGS.fullmatch(bare)) or bool(
+        re.fullmatch(r"column\d+", name)
+    )
 
 
 def _side_of(name: str) -> tuple[bool | None, str]:
@@ -167,14 +249,41 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
     columns = [side.column for side in sides]
     for name in columns:
         position(table.names, name, table, table.what)
-    refuse_unread(table.names, columns, table, table.what)
-    told = {"members", "non_members", "others"}
-    notes = (
-        []
-        if set(columns) <= told
-        else [f"members in {columns[0]!r}, non-members in {columns[1]!r}"]
-    )
-    return Layout(asked, sides, tuple(notes))
+    _refuse_unread(table, Names(), columns)
+    _refuse_no_scores(table, columns)
+    note = f"members in {columns[0]!r}, non-members in {columns[1]!r}"
+    return Layout(asked, sides, (note,))
+
+
+def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
+    """Refuse two sides that may be lists of rows, or labels, and no scores."""
+    both = f"{columns[0]!r} and {columns[1]!r}"
+    rest = [name for name in table.names if name not in columns]
+    rivals = [n for n in rest if _is_score(n) or _MEMBER_NAMES.fullmatch(_bare(n))]
+    if rivals:
+        raise NoColumn(
+            f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one "
+            "of them, or name both columns with --score-column and --member-column, in Python "
+            "score=, member="
+        )
+    heads = [[value for value in table.head(name) if not is_missing(value)] for name in columns]
+    cells = [str(value).strip() for head in heads for value in head]
+    if not cells:
+        return
+    pairs = {tuple(map(plain_word, pair)) for pair in zip(*heads, strict=False)}
+    one_hot = {("0", "1"), ("1", "0"), ("true", "false"), ("false", "true")}
+    if len(heads[0]) == len(heads[1]) and pairs <= one_hot:
+        raise NoColumn(
+            f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels "
+            f"are. Keep one of them: --member-column {_quoted(columns[0])}, in Python "
+            f"member={columns[0]!r}"
+        )
+    if all(re.fullmatch(r"\d+", cell) for cell in cells) and len(set(cells)) == len(cells):
+        raise NoColumn(
+            f"{table} must have scores in {both}, and these hold different whole numbers, as lists "
+            "of rows do. Write scores as 1.0, or a table to be read with --score-column and "
+            "--member-column, in Python score=, member="
+        )
 
 
 # -- long form -------------------------------------------------------------------------------------
@@ -188,6 +297,7 @@ def _bare(name: str) -> str:
 def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, bool]:
     """The column of labels, and whether what it holds alone says so."""
     if asked.member is not None:
+        _ask_of_non_members(table, asked.member, member_value)
         return asked.member, False
     if MEMBER in table.names:
         return MEMBER, False
@@ -203,12 +313,52 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
     labels = [name for name in free if few and _two_valued(table, name, member_value)]
     if not labels or len(table.names) == 1:
         raise _no_labels(table)
+    for name in labels:
+        _ask_of_non_members(table, name, member_value)
     others = [name for name in free if name not in labels and not _counts(table, name)]
-    # A class label beside other columns may be anything; alone with a score it is membership.
+    # What a column of 0 and 1 is must be said by its name: a prediction, or a class, would refute
+    # true claims. Without names, it is membership alone with a score that it is no threshold of.
     alone = len(others) == (1 if asked.score is None else 0)
-    if len(labels) == 1 and (alone or member_value is not None):
-        return labels[0], alone
-    return _ask(table, "membership labels", "member", labels)
+    if len(labels) == 1:
+        score = asked.score or (others[0] if alone else None)
+        if alone and score and _NAMELESS.fullmatch(labels[0]) and _mixed(table, score, labels[0]):
+            return labels[0], True
+        words = MEMBER_WORDS | NON_MEMBER_WORDS
+        if member_value is not None and plain_word(member_value) not in words:
+            return labels[0], alone
+    more = "; a prediction or a class is none: then add a column 'member' of 1 and 0"
+    return _ask(table, "membership labels", "member", labels, more)
+
+
+def _mixed(table: Table, score: str, label: str) -> bool:
+    """Whether scores of both labels overlap in the first rows: a threshold's output never does."""
+    sides: dict[str, list[float]] = {}
+    for value, cell in zip(table.head(score), table.head(label), strict=False):
+        if is_missing(value) or is_missing(cell):
+            continue
+        text = str(value).strip().replace(",", ".")
+        if not is_number(text):
+            return False
+        sides.setdefault(plain_word(cell), []).append(float(text))
+    if len(sides) != 2:
+        return False
+    one, two = sides.values()
+    return max(one) > min(two) and max(two) > min(one)
+
+
+def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> None:
+    """Ask about a column such as is_test, whose 1 is a non-member."""
+    if member_value is not None or not _NON_MEMBER_NAMES.fullmatch(_bare(name)):
+        return
+    values = _values(table, name)
+    plain = {plain_word(value) for value in values}
+    if plain & (_YES | _NO):
+        inside = next((value for value in values if plain_word(value) in _NO), "0")
+        raise NoColumn(
+            f"{table} must say which value of {name!r} is a member's, as its name speaks of "
+            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, "
+            f"in Python member={name!r}, member_value={inside!r}"
+        )
 
 
 def _score(table: Table, asked: Names, member: str) -> str:
@@ -276,12 +426,12 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _ask(table: Table, what: str, part: str, candidates: Sequence[str]) -> NoReturn:
+def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: str = "") -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
         f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
-        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}"
+        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}"
     )
 
 

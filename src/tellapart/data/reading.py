@@ -16,7 +16,7 @@ import numpy as np
 
 from tellapart.data import csv_file, feather, json_file, meaning, npz, parquet
 from tellapart.data.columns import FrameTable, Names, Slice
-from tellapart.data.layout import LOOKED_AT, Layout, Side, is_wide, one_sided, settled
+from tellapart.data.layout import LOOKED_AT, Layout, Side, is_wide, one_sided, same_scores, settled
 from tellapart.data.meaning import Meaning
 from tellapart.data.ranked import Mask, Progress
 from tellapart.data.sources import FileLimits, Source, described, kind_of
@@ -155,13 +155,21 @@ class Reader:
                     yield from self._rows(table, layout, index, len(sources))
 
     def _of_sides(self, both: Sequence[tuple[Source, bool]]) -> Iterator[Slice]:
+        seen: dict[str, str] = {}
         with _opener(self.limits) as opened:
             for index, (source, inside) in enumerate(both):
                 with opened(source) as table:
-                    layout = one_sided(table, self.names.score)
-                    side = replace(layout.sides[0], inside=inside)
+                    layout = one_sided(table, self.names.score, inside)
+                    column = layout.sides[0].column
+                    for other, where in seen.items():
+                        if not same_scores(other, column):
+                            raise NoColumn(
+                                f"files must have their scores in one column, got {other!r} in "
+                                f"{where} and {column!r} in {table}: rename one of them, or choose "
+                                "with --score-column, in Python score="
+                            )
+                    seen.setdefault(column, str(table))
                     self._note(table, layout)
-                    layout = replace(layout, sides=(side,))
                     yield from self._rows(table, layout, index, len(both))
 
     def _settled(self, table: Table, first: Layout | None = None) -> Layout:

@@ -174,13 +174,13 @@ def test_one_wrong_value_among_all_is_found_in_any_format(tmp_path):
 
 def test_empty_cells_below_a_side_are_no_missing_values(tmp_path):
     path = tmp_path / "f.csv"
-    path.write_text("members,non_members\n1,2\n3,4\n5,\n,\n")
+    path.write_text("members,non_members\n1.5,2\n3,4\n5,\n,\n")
     padded = Scores.read(path)
     assert [side.count for side in padded.sides] == [3, 2]
     assert padded.notes[-1] == "2 empty cells below the scores in 'non_members'"
     with pytest.raises(BadScores, match="members must not be NaN"):
         Scores.from_table({"members": [1.0, np.nan], "non_members": [2.0]})
-    path.write_text("members,non_members\n1,2\n,4\n5,\n")
+    path.write_text("members,non_members\n1.5,2\n,4\n5,\n")
     with pytest.raises(BadScores, match="members must not be missing, got None in line 3"):
         Scores.read(path)
     left = Scores.read(path, drop_missing=True).left_out

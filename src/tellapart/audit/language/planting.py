@@ -112,7 +112,7 @@ def read_manifest(path: PathLike) -> Planted:
     file = Path(path)
     rows = [
         _row(line, f"{file}, line {number}")
-        for number, line in enumerate(sources.text(file).splitlines(), 1)
+        for number, line in enumerate(sources.text(file).split("\n"), 1)
         if line.strip()
     ]
     if not rows:

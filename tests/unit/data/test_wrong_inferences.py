@@ -1,0 +1,186 @@
+"""What a score file does not say clearly is asked for: a wrong guess would refute true claims."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tellapart.audit import Scores, language
+from tellapart.errors import BadScores, NoColumn
+
+VALUES = np.random.default_rng(7).normal(size=40)
+LABELS = np.arange(40) % 2
+
+
+def table(folder, **columns):
+    path = folder / "f.csv"
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join(",".join(map(str, row)) for row in [tuple(columns), *rows]) + "\n")
+    return path
+
+
+# -- membership ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["prediction", "predicted_member", "guess", "preds", "correct", "y_true", "target", "class"],
+)
+def test_two_values_alone_are_no_membership(name, tmp_path):
+    path = table(tmp_path, score=VALUES, **{name: LABELS})
+    np.savez(tmp_path / "f.npz", **{"scores": VALUES, name: LABELS})
+    for each in (path, tmp_path / "f.npz"):
+        with pytest.raises(NoColumn, match=f"--member-column {name}.*a prediction or a class"):
+            Scores.read(each)
+        with pytest.raises(NoColumn, match="--member-column"):
+            Scores.read(each, member_value="1")
+        assert Scores.read(each, member=name).members.count == 20
+
+
+def test_a_threshold_of_the_scores_is_no_membership(tmp_path):
+    """Also where the file is sorted, and its first rows hold one value."""
+    for values in (VALUES, np.sort(np.concatenate([VALUES] * 8))):
+        np.save(tmp_path / "f.npy", np.column_stack([values, values > 0]))
+        with pytest.raises(NoColumn, match="which column holds the membership labels: 'column1'"):
+            Scores.read(tmp_path / "f.npy")
+    np.save(tmp_path / "f.npy", np.column_stack([VALUES, LABELS]))
+    assert Scores.read(tmp_path / "f.npy").members.count == 20
+
+
+@pytest.mark.parametrize("name", ["non_member", "out", "is_test", "test", "nonmember", "held_out"])
+def test_one_in_a_column_of_non_members_is_no_member(name, tmp_path):
+    path = table(tmp_path, score=VALUES, **{name: [1] + [0] * 39})
+    for asked in ({}, {"member": name}):
+        with pytest.raises(NoColumn, match=f"--member-column {name} --member-value 0"):
+            Scores.read(path, **asked)
+    assert Scores.read(path, member=name, member_value="0").members.count == 39
+
+
+# -- a column for each side ------------------------------------------------------------------------
+
+
+def stored(folder, columns):
+    """The same lists in each format that need not have rows in common."""
+    lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+    (folder / "f.json").write_text(json.dumps(lists))
+    np.savez(folder / "f.npz", **columns)
+    return folder / "f.json", folder / "f.npz"
+
+
+@pytest.mark.parametrize("scores", ["scores", "loss", "lira"])
+def test_lists_of_rows_are_no_scores(scores, tmp_path):
+    rows = {"members": np.arange(0, 40, 2), "non_members": np.arange(1, 40, 2)}
+    for path in stored(tmp_path, {scores: VALUES, **rows}):
+        with pytest.raises(BadScores, match=r"--score-column|name the column"):
+            Scores.read(path)
+    for path in stored(tmp_path, rows):
+        with pytest.raises(NoColumn, match="different whole numbers, as lists of rows do"):
+            Scores.read(path)
+
+
+def test_labels_of_both_sides_are_no_scores(tmp_path):
+    sides = {"member": LABELS, "non_member": 1 - LABELS}
+    for path in (*stored(tmp_path, sides), table(tmp_path, **sides)):
+        with pytest.raises(NoColumn, match="one is 1 where the other is 0"):
+            Scores.read(path)
+    for path in stored(tmp_path, {"is_member": LABELS, "members": VALUES, "non_members": VALUES}):
+        with pytest.raises(NoColumn, match="Keep one of them"):
+            Scores.read(path)
+
+
+@pytest.mark.parametrize("beside", ["fit_time", "epoch", "fold", "seed"])
+def test_the_log_of_trainings_is_no_score_file_in_any_format(beside, tmp_path):
+    for what in ("score", "loss"):
+        log = {f"train_{what}": VALUES, f"test_{what}": VALUES - 1, beside: np.arange(40) + 0.5}
+        for path in (*stored(tmp_path, log), table(tmp_path, **log)):
+            with pytest.raises(NoColumn, match=r"must have an? (column|array) that says who"):
+                Scores.read(path)
+
+
+def test_which_sides_were_read_is_always_said(tmp_path):
+    for path in stored(tmp_path, {"members": VALUES, "non_members": VALUES[:30]}):
+        assert "members in 'members', non-members in 'non_members'" in Scores.read(path).notes
+
+
+# -- lines and keys --------------------------------------------------------------------------------
+
+
+def test_columns_of_json_are_matched_by_key(tmp_path):
+    """Objects have no order: scores must not meet the labels of other rows."""
+    path = tmp_path / "f.json"
+    score, member = {"0": 0.5, "1": 1.5, "2": 2.5}, {"2": 1, "0": 0, "1": 0}
+    path.write_text(json.dumps({"score": score, "member": member}))
+    assert Scores.read(path).members.descending(range(1, 2)).tolist() == [2.5]
+
+
+def test_a_manifest_may_hold_other_ends_of_lines_within_a_text(tmp_path):
+    path = tmp_path / "f.jsonl"
+    texts = ["red\u2028green", "blue\u0085white", "grey"]
+    rows = [{"canary": k, "text": text, "included": k != 1} for k, text in enumerate(texts)]
+    lines = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_text(lines, encoding="utf-8", newline="")
+    assert language.read_manifest(path).included == [texts[0], texts[2]]
+
+
+# -- a file for each side --------------------------------------------------------------------------
+
+
+def sides(folder, inside, outside):
+    paths = folder / "in.csv", folder / "out.csv"
+    for path, columns in zip(paths, (inside, outside), strict=True):
+        table(folder, **columns).rename(path)
+    return {"members": paths[0], "non_members": paths[1]}
+
+
+def test_files_of_both_sides_hold_the_same_scores(tmp_path):
+    files = sides(tmp_path, {"id": VALUES, "loss": VALUES}, {"id": VALUES, "confidence": VALUES})
+    with pytest.raises(NoColumn, match=r"got 'loss' in .*in.csv and 'confidence' in .*out.csv"):
+        Scores.read(**files)
+    for names in (("loss", "loss"), ("train_loss", "test_loss")):
+        files = sides(tmp_path, {names[0]: VALUES}, {names[1]: VALUES})
+        assert Scores.read(**files).members.count == 40
+    np.save(tmp_path / "in.npy", VALUES)
+    files["members"] = tmp_path / "in.npy"
+    assert Scores.read(**files).members.count == 40
+
+
+def test_labels_in_a_file_of_one_side_do_not_speak_of_the_other(tmp_path):
+    ones, zeros = np.ones(40, int), np.zeros(40, int)
+    right = {"score": VALUES, "member": ones}, {"score": VALUES, "member": zeros}
+    assert Scores.read(**sides(tmp_path, *right)).members.count == 40
+    for wrong in (
+        right[::-1],
+        (right[0], right[0]),
+        ({"score": VALUES, "member": LABELS}, right[1]),
+    ):
+        with pytest.raises(BadScores, match=r"members alone, and 'member' is '[01]' in line"):
+            Scores.read(**sides(tmp_path, *wrong))
+
+
+# -- trainings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Run", "run_id", "model", "model_id", "SEED", "trial", "fold"])
+def test_an_unread_column_of_trainings_is_asked_about(name, tmp_path):
+    path = table(tmp_path, score=VALUES, member=LABELS, **{name: np.arange(40) // 2})
+    with pytest.raises(NoColumn, match=f"{name!r} whose values repeat.*--run-column {name}"):
+        Scores.read(path)
+    assert Scores.read(path, run=name).members.count == 20
+    assert Scores.read(path, group=name).members.count == 20
+    path = table(tmp_path, score=VALUES, member=LABELS, **{name: np.arange(40)})
+    assert Scores.read(path).members.count == 20
+
+
+def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
+    """With more seeds than rows that are looked at first."""
+    many = {"score": np.tile(VALUES, 10), "member": np.tile(LABELS, 10)}
+    path = table(tmp_path, **many, seed=np.arange(400) % 399)
+    with pytest.raises(NoColumn, match="'seed' whose values repeat"):
+        Scores.read(path)
+
+
+def test_models_by_records_are_a_matrix(tmp_path):
+    rows = np.arange(40)
+    path = table(tmp_path, model=rows // 8, record=rows % 8, score=VALUES, member=LABELS)
+    with pytest.raises(NoColumn, match="it is a matrix: add --coins"):
+        Scores.read(path)
