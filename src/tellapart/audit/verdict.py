@@ -300,6 +300,8 @@ class Verdict(Plotted):
         outcome, how = self.outcome
         replaced = self.evidence.neighbours is Neighbours.REPLACE
         tested = " under replace-one neighbours" if replaced else ""
+        if replaced and stated_neighbours(self.claim) is None:
+            tested = f", read for two records{tested}"
         return f"{outcome}: the claim {self.name}{tested}, {how}"
 
     @property

@@ -166,7 +166,7 @@ def test_no_true_claim_about_adding_is_refuted_by_replacing():
     assert not evidence.refutes(ta.guarantee(mu=1))
     verdict = audit.judge(unstated, evidence)
     assert not verdict.refuted
-    assert "under replace-one neighbours" in verdict.headline
+    assert "δ = 0, read for two records under replace-one neighbours, at" in verdict.headline
     assert "what it allows for two records, ε = 2, δ = 0" in " ".join(verdict.reasons())
     assert "under replace-one neighbours" in str(evidence.epsilon_lower())
     for other in (ta.guarantee(epsilon=1, neighbours=added), ta.Laplace(1), ta.Laplace(1).curve()):
