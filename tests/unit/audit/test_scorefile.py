@@ -487,7 +487,7 @@ def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    np.savez(tmp_path / "f.npz", members=[1.0], non_members=[0.0])
+    np.savez(tmp_path / "f.npz", members=[1.5], non_members=[0.0])
     assert Scores.read(tmp_path / "f.npz").members.count == 1
     assert Scores.read(plain).members.count == 2
     for ending in ("tsv", "txt", "json", "jsonl", "npy"):

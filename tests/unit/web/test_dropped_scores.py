@@ -156,7 +156,7 @@ def test_more_rows_than_the_limit_are_refused(monkeypatch, tmp_path):
     select = "SELECT x AS score, x % 2 = 0 AS member FROM range(4) t(x)"
     refused("rows.csv", ROWS.encode(), "at most 3 rows")
     refused("rows.npz", npz(score=[1.0] * 4, member=[1, 0, 1, 0]), "at most 3 rows")
-    refused("rows.npz", npz(members=[1.0] * 2, non_members=[0.0] * 2), "at most 3 rows")
+    refused("rows.npz", npz(members=[1.5] * 2, non_members=[0.0] * 2), "at most 3 rows")
     refused("rows.parquet", parquet(tmp_path, select), "at most 3 rows")
 
 
