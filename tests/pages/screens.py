@@ -9,7 +9,8 @@ from playwright.sync_api import Locator, Page
 
 # All that was asked is shown: controls, picture, answer and URL.
 ANSWERED = """() => {
-  const html = document.documentElement.dataset;
+  // Between two documents there is none.
+  const html = document.documentElement?.dataset ?? {};
   return html.asked && html.asked === html.shown && html.shown === html.kept;
 }"""
 # A text of the page without some of its parts.

@@ -16,7 +16,7 @@ COHORT = Path(__file__).parents[2] / "examples" / "decisions" / "cohort.toml"
 def open_file(screen, path):
     asked = screen.page.evaluate("document.documentElement.dataset.asked")
     screen.page.set_input_files("input[type=file]", path)  # which is read a moment later
-    waited = "(before) => document.documentElement.dataset.asked !== before"
+    waited = "(before) => document.documentElement?.dataset.asked !== before"
     screen.page.wait_for_function(waited, arg=asked)
     return screen.settle()
 
@@ -83,7 +83,7 @@ def test_the_text_of_a_file_is_pasted(visit):
     assert "pasted.toml: [release] must be given" in screen.settle().trouble
     box.fill(COHORT.read_text(encoding="utf-8"))
     box.blur()
-    waited = "(before) => document.documentElement.dataset.asked !== before"
+    waited = "(before) => document.documentElement?.dataset.asked !== before"
     screen.page.wait_for_function(waited, arg=asked)
     screen.page.wait_for_selector('h1:has-text("6.1215")')
     assert screen.settle().headline.startswith("✓ Add noise with a scale of 6.1215 or more")
