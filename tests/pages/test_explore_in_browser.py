@@ -62,7 +62,7 @@ def test_what_cannot_be_is_said_at_its_field_and_the_last_picture_stays(visit):
     assert screen.page.locator("#answer.stale").count() == 1
     assert (screen.url, screen.lines, screen.headline) == (url, picture, headline)
     exact.fill("one")
-    assert "one is no number" in screen.trouble
+    assert "one is not a number" in screen.trouble
     exact.fill("")
     assert "This is empty" in screen.trouble
     exact.fill("2")
@@ -92,7 +92,7 @@ def test_what_is_no_number_is_refused_and_no_answer_to_it_shown(visit, width):
     for text, said in {
         "0,125": "write 0.125 or 125",
         "1,125": "write 1.125 or 1125",
-        "abc": "abc is no number",
+        "abc": "abc is not a number",
         "": "This is empty",
     }.items():
         noise.fill(text)

@@ -176,7 +176,8 @@ class StepwiseBudget(ABC):
         used = self._used[pot.name]
         if not used:  # a double has more digits than a difference keeps
             return pot.size
-        return max(DOWN.subtract(pot.size, used), Decimal(0))
+        left = DOWN.subtract(pot.size, used)
+        return left if left > 0 else Decimal(0)  # which, rounded down, may come out as -0
 
     def _fits(self, pot: Pot, cost: Decimal) -> bool:
         return UP.add(self._used[pot.name], cost) <= pot.most

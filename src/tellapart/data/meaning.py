@@ -190,7 +190,7 @@ class Meaning:
             try:
                 values = np.array(list(map(float, cells)))
             except ValueError:
-                values = np.array([math.inf])  # the first that is no number is named below
+                values = np.array([math.inf])  # the first that is not a number is named below
             if np.isfinite(values).all():
                 if not self.point and "." in joined:
                     row = next(k for k, cell in enumerate(cells) if "." in cell)

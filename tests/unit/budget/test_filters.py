@@ -374,3 +374,11 @@ def test_a_huge_order_promises_no_more_than_a_large_one():
     """Of order 1e16 and ε = 1 randomised response has the advantage tanh(1/2), nearly."""
     assert ta.guarantee(rdp=[(1e16, 1.0)]).delta(0.0) >= math.tanh(0.5) - 1e-3
     assert ta.RenyiBudget(1e20, 1).guarantee().delta(0.0) >= math.tanh(0.45)
+
+
+def test_an_empty_pot_has_nothing_left_and_says_so():
+    budget = ta.Budget(gaussian=1)
+    budget.spend(ta.Gaussian(sigma=1))
+    assert "-0" not in str(budget.odometer(1e-5))
+    with pytest.raises(ta.BudgetSpent, match="has μ² = 0 left"):
+        budget.spend(ta.Gaussian(sigma=1))

@@ -36,7 +36,7 @@ function typed(text, whole) {
 function unread(text) {
   if (text.trim() === "") return "This is empty: type a number such as 0.5 or 1e-5.";
   if (/^\s*[-−]?\d+,\d+\s*$/.test(text)) return `${text} can be read in two ways: write ${text.trim().replace(",", ".")} or ${Number(text.replace("−", "-").replace(",", ""))}.`;
-  return `${text} is no number: type one such as 0.5, 60000 or 1e-5.`;
+  return `${text} is not a number: type one such as 0.5, 60000 or 1e-5.`;
 }
 
 function show(field, value, except) {
