@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from examples import examples
 from families import MECHANISM_FAMILIES, any_mechanism
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart._numeric.convolution import GridMasses, composed
-from tellapart.curve.certified.discretise import discretised
+from tellapart.curve.certified.discretise import discretised, from_two_profiles
 from tellapart.curve.composition.loss_laws import AtomicLoss, GaussianLoss, LaplaceLoss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss
 
@@ -55,6 +55,30 @@ laws = st.one_of(
         lambda e: AtomicLoss(np.array([e, -e]), 1 / (1 + np.exp(np.array([e, -e]))))
     ),
 )
+
+
+# ε and what is left of the advantage as δ in either order.
+lines = st.tuples(st.floats(1e-3, 4), st.floats(0, 1), st.floats(0, 1))
+
+
+@given(st.lists(lines, max_size=6), st.floats(0, 1))
+@example([(1.0, 1.0, 0.0)], 0.7)
+@example([(1.0, 0.0, 1.0)], 0.7)
+@example([(0.5, 0.0, 0.1), (1.0, 0.0, 0.3)], 1.0)
+@settings(deadline=None, max_examples=examples(500))
+def test_lines_of_two_orders_are_a_curve_of_their_maximum(lines, advantage):
+    """Also where the lines of one order make all those of the other useless."""
+    epsilons = np.array([0.0, *(line[0] for line in lines)])
+    ahead, back = (
+        advantage * np.array([1.0, *(line[order] for line in lines)]) for order in (1, 2)
+    )
+    curve = from_two_profiles(epsilons, ahead, back)
+    assert curve.absent.sum() == pytest.approx(1, abs=1e-13)
+    assert curve.present.sum() == pytest.approx(1, abs=1e-13)
+    alpha = np.linspace(0.001, 0.999, 97)
+    tangents = [1 - d - np.exp(e) * alpha for e, d in zip(epsilons, ahead, strict=True)]
+    tangents += [np.exp(-e) * (1 - d - alpha) for e, d in zip(epsilons, back, strict=True)]
+    assert curve.beta(alpha) == pytest.approx(np.maximum(np.max(tangents, axis=0), 0), abs=1e-12)
 
 
 def found_for(mechanism, delta, **asked):

@@ -237,6 +237,10 @@ def from_two_profiles(epsilons: Array, ahead: Array, back: Array) -> AtomicCurve
         if fnr < right.reached_fpr() and right.drop():
             continue
         break
+    if fpr < 0:  # lines of the mirrored test lie above all others
+        return right.alone()._mirrored()
+    if fnr < 0:
+        return left.alone()
     absent, present = left.masses(1 - fnr)
     other_present, other_absent = right.masses(1 - fpr)
     losses = np.concatenate([[np.inf], left.slopes(), -right.slopes()[::-1], [-np.inf]])
@@ -276,6 +280,15 @@ class _Envelope:
 
     def slopes(self) -> Array:
         return np.array(self._e)
+
+    def alone(self) -> AtomicCurve:
+        """The curve along these lines up to TPR = 1; what is left then only h0 can show."""
+        while self._tpr and self._tpr[-1] >= 1:
+            self.drop()
+        absent, present = self.masses(1.0)
+        losses = np.concatenate([[np.inf], self.slopes(), [-np.inf]])
+        rest = max(1 - float(absent.sum()), 0.0)
+        return from_atoms(losses, np.append(absent, rest), np.append(present, 0.0), Bound.LOWER)
 
     def masses(self, end: float) -> tuple[Array, Array]:
         """Masses of what is fully revealing and of each line up to TPR = end: h0, h1."""
