@@ -41,15 +41,12 @@ def steps(draw):
 
 
 def tree_of(parts):
-    """One after another; nothing where such steps have no common neighbours, or no table."""
+    """One after another; nothing where such steps have no common neighbours."""
     try:
         tree = functools.reduce(lambda tree, step: tree.then(step), parts)
         tree.curve()
     except ta.InvalidArgument as why:
-        assert "the same neighbours" in str(why)  # noqa: PT017 (one of two ways to be refused)
-        return None
-    except ta.Unsupported as why:
-        assert "discrete Gaussian steps are composed up to" in str(why)  # noqa: PT017
+        assert "the same neighbours" in str(why)  # noqa: PT017 (the one way to be refused)
         return None
     return tree
 
@@ -118,12 +115,25 @@ def test_a_composition_on_a_sample_is_a_step_like_any_other():
         ta.Gaussian(0.01).sampled(0.5).repeated(10),
         ta.Laplace(0.45).repeated(2).then(ta.PermuteAndFlip(0.0111).sampled(0.0721)),
         ta.UniformNoise(91.5, 0.0).repeated(100).then(ta.DiscreteGaussian(1.57).sampled(0.000924)),
+        ta.DiscreteGaussian(1e9, 7357).then(ta.Promise(100, 0.79)),
+        ta.DiscreteGaussian(6e5, 4).sampled(0.1).repeated(100),
     ],
 )
 def test_trees_that_were_refused_answer(tree):
     for order in (None, *ta.Order):
         for values in all_readings(tree.curve(order)).values():
             assert not np.isnan(np.asarray(values)).any()
+
+
+@pytest.mark.parametrize(("sigma", "shift", "times"), [(10_100, 1, 100), (1e9, 7357, 10_000)])
+def test_wide_discrete_gaussian_steps_are_known_from_below(sigma, shift, times):
+    """At such deviations the Gaussian itself is the truth to the last digits."""
+    curve = ta.DiscreteGaussian(sigma, shift).repeated(times).curve()
+    truth = ta.Gaussian(sigma, sensitivity=shift).repeated(times).curve()
+    assert curve.bound is ta.Bound.LOWER
+    deltas = np.array([1e-15, 1e-9, 1e-5, 1e-3])
+    assert np.all(curve.epsilon(deltas) >= truth.epsilon(deltas) * (1 - 1e-12))
+    assert curve.epsilon(deltas) == pytest.approx(truth.epsilon(deltas), abs=1e-4)
 
 
 def test_a_training_with_hardly_any_noise_answers_to_the_last_digit():

@@ -14,7 +14,6 @@ from scipy.special import expit, gammaln
 
 from tellapart._checks import Array
 from tellapart._numeric.safe import times_exp
-from tellapart._numeric.text import short
 from tellapart.curve.algebra import worst_case
 from tellapart.curve.atomic import AtomicCurve, from_atoms
 from tellapart.curve.base import Bound, FourRates, TradeoffCurve
@@ -61,7 +60,7 @@ _STEEPEST = 660.0
 _LINES, _EVENLY, _FLATTEST = 500, np.linspace(0.0, 1.0, 2_000), 1e-9
 _LEFT = (1e-28, 1e-24, 1e-20, 1e-16)
 _ROOM = 1e-8
-# The widest discrete Gaussian whose outputs are listed.
+# The widest discrete Gaussian whose outputs are listed; lines of its profile stand for a wider one.
 _WIDEST = 1e4
 
 
@@ -83,7 +82,8 @@ Losses = tuple[tuple[PrivacyLoss, int], ...]
 def privacy_loss_of(curve: TradeoffCurve) -> tuple[PrivacyLoss, Bound]:
     """The step behind one ordered curve, and the side of it; from below by lines of its profile."""
     make = _PARTS.get(type(curve))
-    if make is not None:
+    wide = isinstance(curve, DiscreteGaussianCurve) and curve.sigma > _WIDEST
+    if make is not None and not wide:
         return make(curve), curve.bound
     return _atoms(_from_profile(curve)), curve.bound if curve.bound is Bound.UPPER else Bound.LOWER
 
@@ -138,15 +138,6 @@ def _promise(curve: GuaranteeCurve) -> PrivacyLoss:
     )
 
 
-def _discrete(curve: DiscreteGaussianCurve) -> PrivacyLoss:
-    if curve.sigma > _WIDEST:
-        raise Unsupported(
-            f"discrete Gaussian steps are composed up to sigma = {short(_WIDEST)}; beyond it the "
-            "Gaussian of the same sigma is as good as equal"
-        )
-    return _atoms(curve.table())
-
-
 def _cut_off(curve: TruncatedLaplaceCurve) -> PrivacyLoss:
     m, c, leak = curve.shift, curve.cutoff, curve.delta(math.inf)
     left = math.log1p(-leak)
@@ -164,7 +155,7 @@ _PARTS: dict[type[TradeoffCurve], Callable[[Any], PrivacyLoss]] = {
     LaplaceCurve: lambda curve: PrivacyLoss(LaplaceLoss(curve.shift)),
     AtomicCurve: _atoms,
     GuaranteeCurve: _promise,
-    DiscreteGaussianCurve: _discrete,
+    DiscreteGaussianCurve: lambda curve: _atoms(curve.table()),
     LogisticCurve: lambda curve: PrivacyLoss(
         BoundedLoss(curve.shift, 0.0) if curve.shift else _SILENT
     ),
