@@ -32,9 +32,6 @@ from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import FileLimits, Paths, Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
-# So few questions of so many scores are answered faster without sorting them.
-_FEW, _MANY = 32, 10_000
-
 
 class RankedScores:
     """Scores of one side, that answer every question about ranks.
@@ -44,22 +41,23 @@ class RankedScores:
     ([0.9, 0.3], 1, 1)
     """
 
-    __slots__ = ("_scores", "_sorted")
-    _scores: Array
-    _sorted: bool
+    __slots__ = ("values",)
+    values: Array  # all scores, sorted
 
     def __init__(self, scores: ArrayLike) -> None:
         # Adding zero copies, and makes one score of 0.0 and -0.0.
-        self._hold(np.asarray(scores, dtype=np.float64) + 0.0, in_order=False)
+        ordered = np.asarray(scores, dtype=np.float64) + 0.0
+        ordered.sort()
+        self._hold(ordered)
 
-    def _hold(self, scores: Array, in_order: bool) -> None:
-        scores.flags.writeable = False
-        self._scores, self._sorted = scores, in_order
+    def _hold(self, ordered: Array) -> None:
+        ordered.flags.writeable = False
+        self.values = ordered
 
     @classmethod
     def _of_sorted(cls, values: Array) -> RankedScores:
         made = cls.__new__(cls)
-        made._hold(values, in_order=True)
+        made._hold(values)
         return made
 
     def __repr__(self) -> str:
@@ -68,43 +66,19 @@ class RankedScores:
     @property
     def count(self) -> int:
         """How many scores there are."""
-        return self._scores.size
-
-    @property
-    def values(self) -> Array:
-        """All scores, sorted."""
-        if not self._sorted:
-            self._hold(np.sort(self._scores), in_order=True)
-        return self._scores
-
-    def _unsorted(self, questions: int) -> bool:
-        return not self._sorted and questions <= _FEW and self.count >= _MANY
-
-    def _places(self, places: Whole) -> Array:
-        if places.size and self._unsorted(places.size):
-            ordered = np.partition(self._scores, np.unique(places))
-            return np.asarray(ordered[places])
-        return np.asarray(self.values[places])
+        return self.values.size
 
     def descending(self, ranks: ArrayLike) -> Array:
-        return self._places(self.count - checked_ranks(ranks, self.count))
+        return np.asarray(self.values[self.count - checked_ranks(ranks, self.count)])
 
     def ascending(self, ranks: ArrayLike) -> Array:
-        return self._places(checked_ranks(ranks, self.count) - 1)
+        return np.asarray(self.values[checked_ranks(ranks, self.count) - 1])
 
     def above(self, values: ArrayLike) -> Whole:
-        asked = checked_values(values)
-        if self._unsorted(asked.size):
-            counts = [np.count_nonzero(self._scores > value) for value in asked.flat]
-            return np.array(counts, dtype=np.int64).reshape(asked.shape)
-        return self.count - self._up_to(asked, "right")
+        return self.count - self._up_to(checked_values(values), "right")
 
     def below(self, values: ArrayLike) -> Whole:
-        asked = checked_values(values)
-        if self._unsorted(asked.size):
-            counts = [np.count_nonzero(self._scores < value) for value in asked.flat]
-            return np.array(counts, dtype=np.int64).reshape(asked.shape)
-        return self._up_to(asked, "left")
+        return self._up_to(checked_values(values), "left")
 
     def _up_to(self, values: Array, side: str) -> Whole:
         places = np.searchsorted(self.values, values, side=side)  # type: ignore[call-overload]

@@ -63,15 +63,34 @@ class RankCounts(NamedTuple):
         return np.maximum(self.beyond, 0.5), self.tested - self.beyond + 1
 
 
-def smooth_p_values(looks: RankCounts, roc: Roc, inverse: Roc, kink: Array) -> Array:
+class Quantiles(NamedTuple):
+    """Quantiles of the rate's law and of the count's at each look, the same for every claim."""
+
+    rate: Array
+    count: Array
+
+    @classmethod
+    def of(cls, looks: RankCounts) -> Quantiles:
+        """Half of what a p-value costs: worth keeping where many claims are asked about."""
+        laws = looks.rate_law(), looks.count_law()
+        return cls(*(betaincinv(*_columns(law), _CUTS) for law in laws))
+
+    def at(self, index: Any) -> Quantiles:
+        """Those of some looks."""
+        return Quantiles(self.rate[index], self.count[index])
+
+
+def smooth_p_values(
+    looks: RankCounts, roc: Roc, inverse: Roc, kink: Array, quantiles: Quantiles | None = None
+) -> Array:
     """p-values where the claim's ROC is smooth but for one kink: by quadrature.
 
     ``roc`` and ``inverse`` act on arrays whose first axis is that of the looks.
     """
     law, count = _columns(looks.rate_law()), _columns(looks.count_law())
-    cuts = betaincinv(*law, _CUTS)
+    cuts, ends_of_count = quantiles or Quantiles.of(looks)
     # The count's chance goes from 0 to 1 between these rates: panels must resolve both laws.
-    turns = np.clip(inverse(betaincinv(*count, _CUTS)), 0.0, 1.0)
+    turns = np.clip(inverse(ends_of_count), 0.0, 1.0)
     low = np.maximum(cuts[:, :1], turns[:, :1])
     high = np.maximum(np.minimum(cuts[:, -1:], turns[:, -1:]), low)
     ends = np.sort(np.clip(np.concatenate([cuts, turns, kink], axis=1), low, high), axis=1)
@@ -260,12 +279,21 @@ def gaussians() -> ClaimFamily:
     )
 
 
-def p_values(looks: RankCounts, family: ClaimFamily, parameter: Array) -> Array:
+def p_values(
+    looks: RankCounts,
+    family: ClaimFamily,
+    parameter: Array,
+    quantiles: Quantiles | None = None,
+) -> Array:
     """The chance, were the claim true, of as many beyond each rank as there are."""
     at = parameter[:, None]
     with np.errstate(all="ignore"):
         return smooth_p_values(
-            looks, lambda u: family.roc(u, at), lambda t: family.inverse(t, at), family.kink(at)
+            looks,
+            lambda u: family.roc(u, at),
+            lambda t: family.inverse(t, at),
+            family.kink(at),
+            quantiles,
         )
 
 
@@ -276,20 +304,21 @@ def largest_refuted(
 
     Errs downwards, by less than 1e-9: the parameter returned is itself refuted.
     """
-    zero = np.zeros(len(levels))
-    open_ = np.flatnonzero(p_values(looks, family, zero) < levels)
+    zero, quantiles = np.zeros(len(levels)), Quantiles.of(looks)
+    open_ = np.flatnonzero(p_values(looks, family, zero, quantiles) < levels)
     best, which = 0.0, None
     guess = _promise(looks)[open_]
     open_ = open_[np.argsort(-guess, kind="stable")]
     while open_.size:
         deadline.check()
         now, open_ = open_[:_AT_ONCE], open_[_AT_ONCE:]
-        roots = _roots(looks.at(now), levels[now], family, best)
+        roots = _roots(looks.at(now), levels[now], family, best, quantiles.at(now))
         if roots.max() > best:
             best, which = float(roots.max()), int(now[np.argmax(roots)])
         if open_.size:
-            still = p_values(looks.at(open_), family, np.full(open_.size, best)) < levels[open_]
-            open_ = open_[still]
+            at = np.full(open_.size, best)
+            chances = p_values(looks.at(open_), family, at, quantiles.at(open_))
+            open_ = open_[chances < levels[open_]]
     return best, which
 
 
@@ -301,12 +330,14 @@ def _promise(looks: RankCounts) -> Array:
     return np.asarray(np.log(share / rate) - 2.5 * noise)
 
 
-def _roots(looks: RankCounts, levels: Array, family: ClaimFamily, low: float) -> Array:
+def _roots(
+    looks: RankCounts, levels: Array, family: ClaimFamily, low: float, quantiles: Quantiles
+) -> Array:
     """Where each look stops refuting, from below; all of them refute at ``low``."""
 
     def refuting(parameter: Array) -> Array:
         at = np.minimum(parameter, family.most)
-        return np.log(levels) - np.log(p_values(looks, family, at))
+        return np.log(levels) - np.log(p_values(looks, family, at, quantiles))
 
     start = np.full(len(levels), low)
     high = np.minimum(solve.climb(refuting, start, min(1.0, family.most / 2)), family.most)
