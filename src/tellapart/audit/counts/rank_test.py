@@ -66,8 +66,8 @@ class RankCounts(NamedTuple):
 class Quantiles(NamedTuple):
     """Quantiles of the rate's law and of the count's at each look, the same for every claim."""
 
-    rate: Array
-    count: Array
+    rates: Array
+    counts: Array
 
     @classmethod
     def of(cls, looks: RankCounts) -> Quantiles:
@@ -77,7 +77,7 @@ class Quantiles(NamedTuple):
 
     def at(self, index: Any) -> Quantiles:
         """Those of some looks."""
-        return Quantiles(self.rate[index], self.count[index])
+        return Quantiles(self.rates[index], self.counts[index])
 
 
 def smooth_p_values(
