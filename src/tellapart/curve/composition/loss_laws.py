@@ -180,16 +180,28 @@ class LaplaceLoss(LossLaw):
         return Cumulants(np.log(total) + top, mean, square - mean**2)
 
     def along(self, c: float, y: Array) -> Complex:
-        m, z = self.shift, c + 1j * y
-        a = (z - 0.5) * m
-        top = abs(c - 0.5) * m
-        small = np.abs(a) < 1e-3
-        safe = np.where(small, 1.0, a)
-        between = (np.exp(safe - top) - np.exp(-safe - top)) / (2 * safe)
-        series = np.exp(-top) * (1 + a**2 / 6 * (1 + a**2 / 20))
-        middle = m * np.where(small, series, between)
-        both = (np.exp(a - top) + np.exp(-a - top)) / 2
-        return np.asarray(np.log(both + middle / 2) + top - m / 2)
+        """By log(cosh a + m·sinh a/(2a)) − m/2 for a = (c − 1/2 + iy)·m, in real arithmetic."""
+        m = self.shift
+        tilt, turn = (c - 0.5) * m, y * m
+        top = np.abs(tilt)
+        ahead, back = np.exp(tilt - top) / 2, np.exp(-tilt - top) / 2
+        even, odd = ahead + back, ahead - back  # the hyperbolic functions of the tilt
+        cosine, sine = np.cos(turn), np.sin(turn)
+        size = tilt**2 + turn**2
+        small = size < 1e-6
+        share = m / (2 * np.where(small, 1.0, size))
+        real = share * (odd * cosine * tilt + even * sine * turn)
+        imaginary = share * (even * sine * tilt - odd * cosine * turn)
+        if small.any():
+            square = (tilt + 1j * turn) ** 2
+            series = m / 2 * np.exp(-top) * (1 + square / 6 * (1 + square / 20))
+            real = np.where(small, series.real, real)
+            imaginary = np.where(small, series.imag, imaginary)
+        real, imaginary = real + even * cosine, imaginary + odd * sine
+        logs = np.empty(real.shape, dtype=complex)
+        logs.real = np.log(real**2 + imaginary**2) / 2 + top - m / 2
+        logs.imag = np.arctan2(imaginary, real)
+        return logs
 
     def decay(self, c: float, y: Array) -> Array:
         """The atoms never fade; what lies between them falls like 1/y, by its ends."""
