@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._numeric.text import related, short
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas, deltas_at
-from tellapart.cli.options import Option, Output, Whole
+from tellapart.cli.options import Json, Option, Output, WholeOption
 from tellapart.cli.process import child_process
 from tellapart.cli.process.exits import Exit, verdict
 from tellapart.errors import InvalidArgument, Unsupported
@@ -40,19 +40,12 @@ def check_training(
     ],
     /,
     *,
-    epochs: Annotated[
-        Whole | None, Parameter(help="Passes over the loader; required.", show_default=False)
-    ] = None,
+    epochs: Annotated[WholeOption, Parameter(help="Passes over the loader; required.")] = None,
     epsilon: Annotated[
         Option, Parameter(help="The ε that is claimed; the exit code says whether it is kept.")
     ] = None,
     delta: Annotated[Option, Parameter(help="The δ of every ε.  [default: 1e-5]")] = None,
-    as_json: Annotated[
-        bool,
-        Parameter(
-            name="--json", negative="", help="Print JSON instead of text.", show_default=False
-        ),
-    ] = False,
+    as_json: Json = False,
 ) -> int:
     r"""Check which (ε, δ) an Opacus training really promises: it looks at loader and optimizer.
 

@@ -12,7 +12,7 @@ from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed, short
 from tellapart.cli import terminal
-from tellapart.cli.options import MECHANISM, NumberOptions, Output, numbers
+from tellapart.cli.options import MECHANISM, NumberOptions, Option, Output, numbers
 from tellapart.cli.risk import Mechanism
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
@@ -52,7 +52,7 @@ _POINT_ESTIMATE = (
 
 
 def _rate(words: str) -> Any:
-    return Annotated[float | None, Parameter(help=words, show_default=False)]
+    return Annotated[Option, Parameter(help=words)]
 
 
 def region(
