@@ -18,8 +18,10 @@ from tellapart.choose.named_limits import explained
 from tellapart.cli import report_text, terminal
 from tellapart.cli.options import OUTPUT, Output, Switch, Verbose, ends_in
 from tellapart.cli.process.exits import Exit, verdict
+from tellapart.decision.answer import Answer
+from tellapart.decision.checking import Check
 from tellapart.decision.consistency import Question, questions
-from tellapart.decision.solving import Answer, Check, LimitAnswer
+from tellapart.decision.limits import LimitAnswer
 from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 

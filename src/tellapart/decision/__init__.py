@@ -4,7 +4,9 @@
 - `toml_text`: reading, writing and beginning a file; `comments`: what of its text is kept;
 - `unit`: mechanisms under a neighbouring relation, for all records of one unit of privacy;
 - `correlation`: mechanisms where the records of one person are correlated by a model;
-- `solving`: the noise that keeps the limits of every attacker, and the binding one;
+- `solving`: the noise that keeps the limits of every attacker, or why there is none; `answer`:
+  the record of it; `limits`: each limit and attacker beside the baseline; `accuracy`: how far off
+  the release is; `alternatives`: other mechanisms, and sensitivity analysis;
 - `consistency`: what in a decision contradicts itself, as questions;
 - `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """
