@@ -17,8 +17,8 @@ from tellapart.cli.options import Json, Option, Output, TextOption
 from tellapart.cli.process.exits import Exit
 from tellapart.cli.report_text import Page, ReportAnswers, written
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported
+from tellapart.mechanisms.catalogue.short_text import mechanism_of
 from tellapart.mechanisms.combine import Repeated
-from tellapart.mechanisms.short_text import mechanism_of
 from tellapart.neighbours import Neighbours
 from tellapart.report import writing
 
