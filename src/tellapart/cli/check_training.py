@@ -138,11 +138,10 @@ def _answer(promise: TrainingPromise, deltas: Deltas) -> str:
     if promise.epsilon == math.inf:
         return f"ε = ∞ at {deltas.words}: there are steps without noise"
     guarantee = f"ε {related('≤', promise.epsilon)} at {deltas.words}"
-    if promise.attack is None:
-        return f"{guarantee}; no attack is known beside this guarantee"
-    if promise.epsilon - promise.attack <= _ALIKE * max(1.0, promise.attack):
+    attack = promise.attack
+    if attack is None or promise.epsilon - attack <= _ALIKE * max(1.0, attack):
         return guarantee
-    return f"{guarantee}; some attack surely reaches ε {related('≥', promise.attack)}"
+    return f"{guarantee}; some attack surely reaches ε {related('≥', attack)}"
 
 
 def _judged(promise: TrainingPromise, claim: float, kept: bool | None) -> str:

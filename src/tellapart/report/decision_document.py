@@ -115,7 +115,7 @@ def of_decision(
         delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
         scope=known.scope,
-        certified=certified(known.subject, known.curve, known.delta),
+        certified=certified(known.subject, known.delta),
         parameter=known.parameter,
         sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from copied_code import printed
+from queries import from_query
 
 from tellapart import risk
 from tellapart.choose import at_least, at_most
@@ -12,7 +13,7 @@ from tellapart.mechanisms.catalogue import KINDS, families, named_family, parse,
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import limited
 from tellapart.web.controls import ControlGroup
-from tellapart.web.view import from_query, to_query
+from tellapart.web.view import to_query
 from tellapart.web.views import choose, limits_drawn
 from tellapart.web.views.choose import VIEW, ChooseState
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from copied_code import printed
+from queries import from_query
 
 from tellapart import decision
 from tellapart.decision.record import EvidenceFile, RiskLimit
@@ -17,7 +18,7 @@ from tellapart.risk.catalogue import limited
 from tellapart.web import questions, record
 from tellapart.web.answer import Table, Words
 from tellapart.web.controls import ControlGroup
-from tellapart.web.view import Dropped, from_query, to_query
+from tellapart.web.view import Dropped, to_query
 from tellapart.web.views.choose import VIEW, ChooseState, begun, decision_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "decisions"
