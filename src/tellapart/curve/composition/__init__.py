@@ -6,5 +6,5 @@
 - `moment_bounds` hold where no engine has the digits;
 - `subsampling`, `shuffling` and `group_privacy` change one step's curve; `announced` is one of
   several steps, drawn at random;
-- `random_allocation`, `several_participations` and `shuffled_epochs` are what data loaders do.
+- `random_allocation` is an epoch in which a record takes part in one step.
 """
