@@ -8,7 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart.curve.composition.best_of import FixedNumber, Trials, best_of_curve
-from tellapart.curve.composition.selection_attack import two_block_attack
+from tellapart.mechanisms.repeat_and_select import two_block_attack
 
 LAWS = [
     ta.geometric(mean=10),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import tellapart as ta
 from tellapart.curve.composition.laplace_loss import BoundedLoss
 from tellapart.curve.composition.loss_laws import LaplaceLoss
-from tellapart.curve.composition.replaced_sample import ReplacedSampleLoss
 from tellapart.curve.composition.subsampled_gaussian import MixtureLoss, ReplacedLoss
+from tellapart.mechanisms.batches.poisson_replace_one import ReplacedSampleLoss
 
 REPLACE, FIXED = ta.Neighbours.REPLACE, ta.Sampling.WITHOUT_REPLACEMENT
 FPRS = np.concatenate([[0.0], 10.0 ** -np.arange(12.0, 1, -2), np.linspace(0.05, 1, 20)])

@@ -10,7 +10,7 @@ SOURCE = ROOT / "src" / "tellapart"
 SHAPE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## ")[1]
 MODULES = [path for path in SOURCE.rglob("*.py") if path.name != "__main__.py"]
 # A folder that a person can read at one glance.
-MOST_FILES = 24
+MOST_FILES = 22
 
 
 def module_of(path):

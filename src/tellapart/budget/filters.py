@@ -26,9 +26,9 @@ from tellapart.budget.spending import RELATIONS, StepwiseBudget, float_up
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.catalogue.short_text import mechanism_of, text_of
 from tellapart.mechanisms.combine import Sampled, compose, parts_of
 from tellapart.mechanisms.noise import Gaussian, Laplace
-from tellapart.mechanisms.short_text import mechanism_of, text_of
 from tellapart.neighbours import Neighbours, Order
 
 _NO_CURVE = (

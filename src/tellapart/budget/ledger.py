@@ -28,7 +28,7 @@ from tellapart.budget.spending import Entry, StepwiseBudget
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported, visible
 from tellapart.mechanisms.base import Mechanism
-from tellapart.mechanisms.short_text import text_of
+from tellapart.mechanisms.catalogue.short_text import text_of
 from tellapart.neighbours import Order
 
 _FORMAT = 1

@@ -23,12 +23,12 @@ from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.catalogue.short_text import text_of
 from tellapart.mechanisms.choice import RandomizedResponse
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence, parts_of
 from tellapart.mechanisms.custom import CustomMechanism, Promise
 from tellapart.mechanisms.noise import Gaussian, Laplace
 from tellapart.mechanisms.other_accountants import renyi_divergence, zcdp_rho
-from tellapart.mechanisms.short_text import text_of
 from tellapart.neighbours import Neighbours
 
 UP = Context(prec=50, rounding=ROUND_CEILING)

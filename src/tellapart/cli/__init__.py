@@ -1,7 +1,8 @@
 """The command line: every command calls the library and shows what it says, nothing more.
 
 - `app`: which commands there are, and how one is run; `process`: exit codes, signals, limits;
-- one module for each command, which is imported when it is typed; `budget`: those of ledgers;
+- one module for each command, which is imported when it is typed; `audit`: scores, counts and
+  matrices that it takes; `budget`: the commands of ledgers;
 - `options` and `deltas`: options that several commands share; `report_text`: those of an audit,
   and its verdict as text; `terminal`: tables and sentences at any width; `errors`: one line that
   says what is wrong.

@@ -31,7 +31,7 @@ COMMANDS = {
     "convert": "convert",
     "budget": "budget.commands",
     "plan": "plan",
-    "audit": "audit",
+    "audit": "audit.command",
     "probe": "probe",
     "check-training": "check_training",
     "report": "report",

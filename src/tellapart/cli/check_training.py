@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._numeric.text import related, short
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas, deltas_at
-from tellapart.cli.options import Option, Output, Whole
+from tellapart.cli.options import Json, Option, Output, WholeOption
 from tellapart.cli.process import child_process
 from tellapart.cli.process.exits import Exit, verdict
 from tellapart.errors import InvalidArgument, Unsupported
@@ -40,19 +40,12 @@ def check_training(
     ],
     /,
     *,
-    epochs: Annotated[
-        Whole | None, Parameter(help="Passes over the loader; required.", show_default=False)
-    ] = None,
+    epochs: Annotated[WholeOption, Parameter(help="Passes over the loader; required.")] = None,
     epsilon: Annotated[
         Option, Parameter(help="The ε that is claimed; the exit code says whether it is kept.")
     ] = None,
     delta: Annotated[Option, Parameter(help="The δ of every ε.  [default: 1e-5]")] = None,
-    as_json: Annotated[
-        bool,
-        Parameter(
-            name="--json", negative="", help="Print JSON instead of text.", show_default=False
-        ),
-    ] = False,
+    as_json: Json = False,
 ) -> int:
     r"""Check which (ε, δ) an Opacus training really promises: it looks at loader and optimizer.
 
@@ -145,11 +138,10 @@ def _answer(promise: TrainingPromise, deltas: Deltas) -> str:
     if promise.epsilon == math.inf:
         return f"ε = ∞ at {deltas.words}: there are steps without noise"
     guarantee = f"ε {related('≤', promise.epsilon)} at {deltas.words}"
-    if promise.attack is None:
-        return f"{guarantee}; no attack is known beside this guarantee"
-    if promise.epsilon - promise.attack <= _ALIKE * max(1.0, promise.attack):
+    attack = promise.attack
+    if attack is None or promise.epsilon - attack <= _ALIKE * max(1.0, attack):
         return guarantee
-    return f"{guarantee}; some attack surely reaches ε {related('≥', promise.attack)}"
+    return f"{guarantee}; some attack surely reaches ε {related('≥', attack)}"
 
 
 def _judged(promise: TrainingPromise, claim: float, kept: bool | None) -> str:

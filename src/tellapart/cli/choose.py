@@ -35,6 +35,7 @@ from tellapart.cli.options import (
     Knowledge,
     NumberOptions,
     Output,
+    TextOption,
     Values,
     Verbose,
     numbers,
@@ -54,13 +55,7 @@ from tellapart.mechanisms.catalogue import (
     open_parameters,
     terms,
 )
-from tellapart.mechanisms.subject import (
-    Subject,
-    attacked,
-    curve_of,
-    sampling_assumption,
-    scope,
-)
+from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
 from tellapart.mechanisms.training import dp_sgd
 from tellapart.risk.catalogue import FPR, OLD_KEYS, PRIOR, limited
 from tellapart.risk.sentences import rare_outputs
@@ -113,12 +108,11 @@ def choose(
     verbose: Verbose = False,
     map_: Map = _NO_MAP,
     parameter: Annotated[
-        str | None,
+        TextOption,
         Parameter(
             help="Which parameter to choose, such as epsilon, sigma or scale. By default epsilon "
             "where that alone makes the mechanism, else the noise; for dpsgd, the one that is not "
-            "given: noise_multiplier, sampling_rate, steps or another.",
-            show_default=False,
+            "given: noise_multiplier, sampling_rate, steps or another."
         ),
     ] = None,
     output: Output = Output(),

@@ -16,10 +16,12 @@ from tellapart import report as reporting
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.named_limits import explained
 from tellapart.cli import report_text, terminal
-from tellapart.cli.options import OUTPUT, Output, Verbose, ends_in
+from tellapart.cli.options import OUTPUT, Output, Switch, Verbose, ends_in
 from tellapart.cli.process.exits import Exit, verdict
+from tellapart.decision.answer import Answer
+from tellapart.decision.checking import Check
 from tellapart.decision.consistency import Question, questions
-from tellapart.decision.solving import Answer, Check, LimitAnswer
+from tellapart.decision.limits import LimitAnswer
 from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 
@@ -33,22 +35,18 @@ def decide(
     /,
     *,
     init: Annotated[
-        bool,
+        Switch,
         Parameter(
             name="--init",
-            negative="",
             help="Write a first decision file, with a comment for every key, and end.",
-            show_default=False,
         ),
     ] = False,
     check: Annotated[
-        bool,
+        Switch,
         Parameter(
             name="--check",
-            negative="",
             help="Exit with 1 where the configured value breaks a limit, evidence refutes a claim "
             "or the review is overdue; with 3 where an open question may change the answer.",
-            show_default=False,
         ),
     ] = False,
     today: Annotated[

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import web
-from tellapart.cli.options import Whole
+from tellapart.cli.options import Whole, WholeOption
 from tellapart.web import limits
 
 
@@ -18,9 +18,7 @@ def explore(
     ] = "",
     /,
     *,
-    port: Annotated[
-        Whole | None, Parameter(help="Where to serve; by default a free one.", show_default=False)
-    ] = None,
+    port: Annotated[WholeOption, Parameter(help="Where to serve; by default a free one.")] = None,
     browser: Annotated[bool, Parameter(help="Open the page in a browser.")] = True,
     patience: Annotated[
         float, Parameter(help="Seconds after which a question is given up.")

@@ -16,15 +16,7 @@ from tellapart.choose.limit import Limit
 from tellapart.choose.noise_choice import NoiseChoice
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.cli import terminal
-from tellapart.cli.frameworks import (
-    ESTIMATE,
-    File,
-    about,
-    impossible,
-    listed,
-    model_record,
-    naming,
-)
+from tellapart.cli.frameworks import ESTIMATE, File, about, impossible, listed, model_record, naming
 from tellapart.cli.options import Option, Output
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian

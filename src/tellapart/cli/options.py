@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Option = Annotated[float | None, Parameter(show_default=False)]
+TextOption = Annotated[str | None, Parameter(show_default=False)]
+Switch = Annotated[bool, Parameter(negative="", show_default=False)]
 
 
 def _whole(_: type, tokens: Sequence[Token]) -> int:
@@ -41,6 +43,7 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 
 
 Whole = Annotated[int, Parameter(converter=_whole)]
+WholeOption = Annotated[Whole | None, Parameter(show_default=False)]
 
 MECHANISM = Group("Parameters of the mechanism", sort_key=1)
 ATTACKER = Group("Attacker", sort_key=2)
@@ -173,22 +176,14 @@ def refuse_half_asked(asked: Mapping[str, float], limits: Collection[str] | None
 
 
 OutOf = Annotated[
-    float | None,
+    Option,
     Parameter(
         help="Size of the population in sentences, a whole number; by default large enough for "
-        "every count to be at least 1.",
-        show_default=False,
+        "every count to be at least 1."
     ),
 ]
 Verbose = Annotated[
-    bool,
-    Parameter(
-        name=["--verbose", "-v"],
-        negative="",
-        group=OUTPUT,
-        help="Print every detail.",
-        show_default=False,
-    ),
+    Switch, Parameter(name=["--verbose", "-v"], group=OUTPUT, help="Print every detail.")
 ]
 PictureKind = Annotated[
     Literal["both", "tradeoff", "roc", "precision-recall", "profile", "people"],
@@ -306,16 +301,7 @@ def for_help(command: FunctionType, words: Sequence[str]) -> FunctionType:
     return made
 
 
-Json = Annotated[
-    bool,
-    Parameter(
-        name="--json",
-        negative="",
-        group=OUTPUT,
-        help="Print JSON instead of text.",
-        show_default=False,
-    ),
-]
+Json = Annotated[Switch, Parameter(name="--json", group=OUTPUT, help="Print JSON instead of text.")]
 
 
 @Parameter(name="*", group=OUTPUT)

@@ -10,7 +10,7 @@ from rich.console import Console
 from tellapart import audit
 from tellapart.cli import terminal
 from tellapart.cli.deltas import asked
-from tellapart.cli.options import Json, Output, Values, Whole
+from tellapart.cli.options import Json, Option, Output, Values, Whole
 from tellapart.cli.report_text import Confidence
 from tellapart.cli.risk import Mechanism
 from tellapart.errors import InvalidArgument
@@ -24,10 +24,7 @@ def plan(
     *,
     values: Values = Values(),
     seconds: Annotated[
-        float | None,
-        Parameter(
-            help="Seconds that one call or one training takes; required.", show_default=False
-        ),
+        Option, Parameter(help="Seconds that one call or one training takes; required.")
     ] = None,
     budget: Annotated[float, Parameter(help="Seconds that the whole audit may take.")] = 60.0,
     available: Annotated[

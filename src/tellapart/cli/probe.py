@@ -18,7 +18,7 @@ from tellapart._checks import refuse
 from tellapart.audit.probing.pace import SlowProbe
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
+from tellapart.cli.options import Knowledge, Option, Output, Switch, TextOption, Values, Verbose
 from tellapart.cli.process import child_process, limits
 from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -60,11 +60,10 @@ class CallOptions:
     """How often to call, and at which confidence."""
 
     samples: Annotated[
-        float | None,
+        Option,
         Parameter(
             help="Calls on each input, a whole number; by default as many as take about a minute, "
-            "from 200 to 100,000.",
-            show_default=False,
+            "from 200 to 100,000."
         ),
     ] = None
     seconds: Annotated[
@@ -72,12 +71,10 @@ class CallOptions:
         Parameter(help="Instead of --samples: as many calls as take about so many seconds."),
     ] = None
     until_decided: Annotated[
-        bool,
+        Switch,
         Parameter(
-            negative="",
             help="Sequential test of a claim of ε and δ: stop as soon as it is refuted, or can no "
-            "longer be within --samples.",
-            show_default=False,
+            "longer be within --samples."
         ),
     ] = False
     confidence: Confidence = 0.95
@@ -97,32 +94,25 @@ class CallOptions:
 
 def probe(
     function: Annotated[
-        str | None,
+        TextOption,
         Parameter(
-            help="The function to test: path/to/file.py:function, or package.module:function.",
-            show_default=False,
+            help="The function to test: path/to/file.py:function, or package.module:function."
         ),
     ] = None,
     /,
     *,
     d0: Annotated[
-        str | None,
-        Parameter(help="An input, as JSON or as @file.json; required.", show_default=False),
+        TextOption, Parameter(help="An input, as JSON or as @file.json; required.")
     ] = None,
     d1: Annotated[
-        str | None,
-        Parameter(
-            help="A neighbouring input, with one person more, say; required.",
-            show_default=False,
-        ),
+        TextOption, Parameter(help="A neighbouring input, with one person more, say; required.")
     ] = None,
     command: Annotated[
-        str | None,
+        TextOption,
         Parameter(
             help="A program to test instead of a function. For every call it reads a line "
             '{"data": ..., "seed": 123} and prints its output as one line of JSON. The seed is new '
-            "for each call; using it is optional.",
-            show_default=False,
+            "for each call; using it is optional."
         ),
     ] = None,
     mechanism: Claimed = None,

@@ -12,13 +12,13 @@ from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed, short
 from tellapart.cli import terminal
-from tellapart.cli.options import MECHANISM, NumberOptions, Output, numbers
+from tellapart.cli.options import MECHANISM, NumberOptions, Option, Output, numbers
 from tellapart.cli.risk import Mechanism
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import InvalidArgument, Unsupported
-from tellapart.mechanisms.catalogue import PARAMETERS, WORD_PARAMETERS, labelled, named
+from tellapart.mechanisms.catalogue import PARAMETERS, WORD_PARAMETERS, labelled, parse
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import FPR
 
@@ -52,7 +52,7 @@ _POINT_ESTIMATE = (
 
 
 def _rate(words: str) -> Any:
-    return Annotated[float | None, Parameter(help=words, show_default=False)]
+    return Annotated[Option, Parameter(help=words)]
 
 
 def region(
@@ -212,7 +212,7 @@ def _of_mechanism(
     given = values.given()
     given |= {"epsilon": epsilon[0]} if epsilon else {}
     given |= {"delta": delta[0]} if delta else {}
-    subject, name = named(mechanism, **given), labelled(mechanism, given)
+    subject, name = parse(mechanism, **given), labelled(mechanism, given)
     curve = curve_of(subject)
     area = MechanismRegion(curve)
     gain, corners = float(measures.advantage(curve)), _corners(area)

@@ -16,6 +16,7 @@ from tellapart.cli.options import (
     Knowledge,
     OutOf,
     Output,
+    TextOption,
     Values,
     name_before,
     refuse_half_asked,
@@ -29,17 +30,15 @@ from tellapart.report import Report, writing
 
 def report(
     mechanism: Annotated[
-        str | None,
+        TextOption,
         Parameter(
             help=f"{', '.join(KINDS)}; or name:key=value,key=value. Without it the parameters "
             "are a guarantee of any mechanism. What stands before it, as in "
-            "'Cardiology counts=gaussian', is the title.",
-            show_default=False,
+            "'Cardiology counts=gaussian', is the title."
         ),
     ] = None,
     page: Annotated[
-        str | None,
-        Parameter(help="The page to write; its data go to .json beside it.", show_default=False),
+        TextOption, Parameter(help="The page to write; its data go to .json beside it.")
     ] = None,
     /,
     *,

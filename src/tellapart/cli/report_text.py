@@ -19,7 +19,7 @@ from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas
-from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, ends_in
+from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, TextOption, ends_in
 from tellapart.cli.process import exits
 from tellapart.mechanisms.catalogue import KINDS
 from tellapart.report import QUESTIONS, Report, writing
@@ -34,12 +34,11 @@ Confidence = Annotated[
     float, Parameter(help="Family-wise confidence of all that is shown, below 1.")
 ]
 Claimed = Annotated[
-    str | None,
+    TextOption,
     Parameter(
         group=MECHANISM,
         help="The claimed mechanism, as name:key=value or with its parameters below; without it, "
         f"--epsilon and --delta (or --mu, or --zcdp) are the claim. Names: {', '.join(KINDS)}.",
-        show_default=False,
     ),
 ]
 Page = Annotated[

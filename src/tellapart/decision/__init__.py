@@ -1,10 +1,12 @@
 """Decisions on noise that can be defended: a file, its answer, and consistency questions.
 
 - `fields`: every key of a decision file, declared once; `record`: the file as a record;
-- `toml_text`: reading, writing and beginning a file; `comments`: what of its text is kept;
+- `toml_text`: reading, writing and beginning a file, with its comments kept;
 - `unit`: mechanisms under a neighbouring relation, for all records of one unit of privacy;
 - `correlation`: mechanisms where the records of one person are correlated by a model;
-- `solving`: the noise that keeps the limits of every attacker, and the binding one;
+- `solving`: the noise that keeps the limits of every attacker, or why there is none; `answer`:
+  the record of it; `limits`: each limit and attacker beside the baseline; `accuracy`: how far off
+  the release is; `alternatives`: other mechanisms, and sensitivity analysis;
 - `consistency`: what in a decision contradicts itself, as questions;
 - `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """

@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 
 from tellapart._numeric.text import short
-from tellapart.decision.consistency import questions
+from tellapart.decision.accuracy import accuracy_of
+from tellapart.decision.answer import Answer
+from tellapart.decision.consistency import Question, questions
+from tellapart.decision.limits import LimitAnswer, judged
 from tellapart.decision.record import naming
-from tellapart.decision.solving import Answer, Check, LimitAnswer, accuracy_of, judged
 from tellapart.mechanisms.subject import curve_of
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a decision still stands: ``kept`` is None where nobody can say.
+
+    ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
+    ``undecided`` what keeps it from being judged, ``questions`` that are open among it; ``limits``
+    are those that are broken.
+    """
+
+    kept: bool | None
+    overdue: bool
+    broken: tuple[str, ...]
+    undecided: tuple[str, ...]
+    questions: tuple[Question, ...] = ()
+    limits: tuple[LimitAnswer, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """All of it, what is wrong first."""
+        return (*self.broken, *self.undecided)
+
+    @property
+    def stands(self) -> bool | None:
+        """False where something speaks against it; None where nobody can say."""
+        return False if self.broken else None if self.undecided else True
 
 
 def checked(answer: Answer, today: date) -> Check:

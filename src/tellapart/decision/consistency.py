@@ -10,9 +10,10 @@ from typing import Any
 
 from tellapart._numeric.text import fixed, short
 from tellapart.curve.guarantees import guarantee
+from tellapart.decision.answer import Answer
 from tellapart.decision.evidence import EvidenceResult
+from tellapart.decision.limits import in_words
 from tellapart.decision.record import Decision
-from tellapart.decision.solving import Answer, in_words
 from tellapart.mechanisms.catalogue import KINDS, terms
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import PEOPLE, PRIOR

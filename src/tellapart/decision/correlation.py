@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tellapart import _checks
 from tellapart.curve.guarantees import guarantee
+from tellapart.decision.unit import faced
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.noise import Laplace
@@ -74,3 +75,10 @@ def refuse_correlation(decision: Decision) -> None:
         _checks.refuse("privacy.records_per_unit", rule, privacy.records_per_unit)
     if decision.correlation is not None:
         correlated(decision.correlation)
+
+
+def unit_family(decision: Decision, family: NamedFamily) -> NamedFamily:
+    """The family as the unit of privacy faces it: its records together, or as they correlate."""
+    if decision.correlation is not None:
+        return correlated(decision.correlation).family(family)
+    return faced(family, decision.privacy.relation, decision.privacy.group)

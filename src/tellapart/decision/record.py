@@ -32,7 +32,7 @@ from tellapart.neighbours import Neighbours
 from tellapart.risk.catalogue import DELTA, MEASURES, PEOPLE, Measure
 
 if TYPE_CHECKING:
-    from tellapart.decision.solving import Answer
+    from tellapart.decision.answer import Answer
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 `MECHANISMS` is the public registry; the laws of the test suite run over all of it. `batches` is
 what data loaders do, beyond Poisson samples; `matrix_factorisation` has trainings with correlated
-noise; `query_engines` the sparse vector technique, thresholded histograms and partition selection.
+noise; `query_engines` the sparse vector technique, thresholded histograms and partition selection;
+`catalogue` names and parameters, declared once, and mechanisms from short texts.
 """
 
 from tellapart.mechanisms.base import Mechanism

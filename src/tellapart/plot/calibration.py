@@ -153,7 +153,7 @@ def frontier(
         known = PARAMETERS.get(found.parameter)
         page.axes.set_xlabel(found.parameter if known is None else known.label)
         _directions(page.axes, *_private_side(found, rows))
-    entries += _limits(page.axes, found, rows, places, kept)
+    entries += _limits(page.axes, rows, places, kept)
     if mark is not None:
         circle = _mark(page.axes, float(places[mark]), rows[mark])
         entries.append(LegendEntry(circle, _named(found.parameter, rows, mark)[mark]))
@@ -181,11 +181,7 @@ def _kept(result: Frontier, limits: object) -> list[tuple[int, Limit]]:
 
 
 def _limits(
-    axes: Axes,
-    result: Frontier,
-    rows: Sequence[FrontierRow],
-    places: Array,
-    kept: Sequence[tuple[int, Limit]],
+    axes: Axes, rows: Sequence[FrontierRow], places: Array, kept: Sequence[tuple[int, Limit]]
 ) -> list[LegendEntry]:
     """A line at each limit; shaded where every row keeps all of them, and no further."""
     entries = []

@@ -16,9 +16,12 @@ from tellapart import _checks, deployments
 from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.utility import AnswerError
+from tellapart.decision.alternatives import AlternativeAnswer
+from tellapart.decision.answer import Answer
+from tellapart.decision.checking import Check
 from tellapart.decision.consistency import questions
 from tellapart.decision.evidence import results
-from tellapart.decision.solving import AlternativeAnswer, Answer, Check, LimitAnswer
+from tellapart.decision.limits import LimitAnswer
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
@@ -112,7 +115,7 @@ def of_decision(
         delta=short(known.delta),
         delta_rule=privacy.delta_rule or "",
         scope=known.scope,
-        certified=certified(known.subject, known.curve, known.delta),
+        certified=certified(known.subject, known.delta),
         parameter=known.parameter,
         sensitivity=tuple(_nearby(least)),
         alternatives=tuple(_alternative(each) for each in known.alternatives),

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tellapart._numeric.text import as_json, short
+from tellapart.decision.answer import Answer
 from tellapart.decision.evidence import EvidenceResult
-from tellapart.decision.solving import Answer, AttackerAnswer, LimitAnswer
+from tellapart.decision.limits import AttackerAnswer, LimitAnswer
 from tellapart.drawing.icons import IconArray
 from tellapart.drawing.record import Ink
 from tellapart.report.model import Made

@@ -27,7 +27,7 @@ from tellapart._numeric.text import fixed, short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
-from tellapart.decision.solving import LimitAnswer
+from tellapart.decision.limits import LimitAnswer
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD

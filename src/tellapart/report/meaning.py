@@ -165,7 +165,7 @@ def _meaning(
         holds=scope(subject),
         side=curve.bound.value,
         errs=_errs(curve),
-        certified=certified(subject, curve, delta),
+        certified=certified(subject, delta),
         prior=options.prior,
         delta=delta,
         budgets=_budgets(curve, delta, options),
@@ -203,7 +203,7 @@ def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tupl
     return tuple(sorted(rows, key=lambda row: row.delta))
 
 
-def certified(subject: Subject, curve: TradeoffCurve, delta: float) -> str | None:
+def certified(subject: Subject, delta: float) -> str | None:
     """Where numbers are not formulas: what is certain of ε, every error counted."""
     if not isinstance(subject, Mechanism):
         return None

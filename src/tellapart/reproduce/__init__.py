@@ -70,11 +70,6 @@ def table_text() -> str:
     return render.text(table_one())
 
 
-def table_csv() -> str:
-    """Table 1 as comma-separated values, one row for each cell."""
-    return render.comma_separated(table_one())
-
-
 def table_json() -> str:
     """Table 1 as JSON, with its source and the count of each verdict."""
     return render.as_json(table_one())

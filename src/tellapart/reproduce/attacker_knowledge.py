@@ -41,7 +41,7 @@ def figure_five() -> Picture:
     return Picture(
         name="figure-5",
         title="Figure 5. An attacker who knows the prior (ρ_p = 0.2)",
-        shows=f"(a) {_test(PRIOR)} (b) {_lines(PRIOR, 'a prior of 1/2')}",
+        shows=f"(a) {_test(PRIOR)} (b) {_lines('a prior of 1/2')}",
         differs="The gain is the base rate and not the knowledge: whoever faces these odds has it, "
         f"and where members are rare it turns round. At ε = 1 and recall 0.3, precision is "
         f"{_at(curve, NOBODY):.3f} for even odds, {_at(curve, PRIOR):.3f} here and "
@@ -60,7 +60,7 @@ def figure_six() -> Picture:
     return Picture(
         name="figure-6",
         title="Figure 6. An attacker who also knows correlated records (ρ_p = 0.2, ρ_c = 0.1)",
-        shows=f"(a) {_test(RECORDS)} (b) {_lines(RECORDS, 'the prior alone')}",
+        shows=f"(a) {_test(RECORDS)} (b) {_lines('the prior alone')}",
         differs="The paper lets ρ_c range over [0, 1]; it must keep (2 − ρ_p)(1 − ρ_c) at least 1, "
         "or a probability would exceed 1: with ρ_p = 0.2, ρ_c cannot exceed "
         f"{1 - 1 / (2 - 0.2):.3f}.",
@@ -82,7 +82,7 @@ def figure_seven() -> Picture:
     return Picture(
         name="figure-7",
         title="Figure 7. An attacker who also knows the past (ρ_p = 0.2, ρ_c = ρ_t = 0.1)",
-        shows=f"(a) {_test(TIME)} (b) {_lines(TIME, 'prior and records')}",
+        shows=f"(a) {_test(TIME)} (b) {_lines('prior and records')}",
         differs="The caption of (b) says F1-score and the text says PR-relation, so both are here. "
         f"Eq. 24 prints 4β²ε for 4β²e^ε: at ε = 3 that gives F1 = {wrong:.4f}, less than flagging "
         f"everyone ({_score(0.0, TIME):.4f}); the right value is {correct:.4f}.",
@@ -165,5 +165,5 @@ def _test(who: Adversary) -> str:
     )
 
 
-def _lines(who: Adversary, less: str) -> str:
+def _lines(less: str) -> str:
     return f"Precision against recall; dashed, for comparison, with {less}."

@@ -2,6 +2,10 @@
 
 Measures are plain functions of a curve, so anyone can add their own. A curve from below
 (`Bound.LOWER`) gives risks that no attacker exceeds, one from above risks that some attacker has.
+
+- `rates`, `decisions` and `attackers`: the measures; `inference`: ε from the rates of an attack;
+- `sentences`: risks as counts of people;
+- `catalogue`: each measure declared once, and all of them read off one curve.
 """
 
 from typing import TYPE_CHECKING

@@ -23,6 +23,7 @@ from tellapart.mechanisms.catalogue import (
     NamedFamily,
     PrivateSide,
     Term,
+    families,
     named_family,
     own_delta,
     parse,
@@ -398,7 +399,7 @@ def left_open(text: str, parameter: str) -> tuple[str, str]:
     own = [key for key in term.values if key not in REPETITION]
     if not any(way.fits(own) for way in KINDS[term.name].ways):
         return text, parameter
-    for key in (parameter, *KINDS[term.name].families()):
+    for key in (parameter, *families(KINDS[term.name])):
         if key in term.values:
             kept = {name: x for name, x in term.values.items() if name != key}
             return str(Term(term.name, kept)), key
@@ -412,7 +413,7 @@ def left_open(text: str, parameter: str) -> tuple[str, str]:
 def _leaving_open(text: str, parameter: str) -> str:
     """What a page starts with to choose this parameter, with all numbers that stay."""
     now = terms(text)[0]
-    start = KINDS[now.name].families().get(parameter)
+    start = families(KINDS[now.name]).get(parameter)
     if start is None:
         return text
     (fixed,) = terms(start)
@@ -425,7 +426,7 @@ def family_start(name: str) -> str:
     """The text that leaves open what is usually chosen of a mechanism."""
     if name == "dpsgd":
         return DP_SGD.replace("noise_multiplier=1.12,", "")
-    return next(iter(KINDS[name].families().values()))
+    return next(iter(families(KINDS[name]).values()))
 
 
 def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
@@ -434,7 +435,7 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
     (term,) = terms(text)
     name = term.name
     numbers = {key: value for key, value in term.values.items() if key not in WORD_PARAMETERS}
-    starts = {kind.name: family_start(kind.name) for kind in KINDS.values() if kind.families()}
+    starts = {kind.name: family_start(kind.name) for kind in KINDS.values() if families(kind)}
     which = Select(
         "mechanism",
         "Mechanism",
@@ -445,7 +446,7 @@ def family_controls(text: str, parameter: str) -> tuple[Control, ...]:
         "parameter",
         "To be chosen",
         asked,
-        [(key, PARAMETERS[key].label) for key in dict.fromkeys([*KINDS[name].families(), asked])],
+        [(key, PARAMETERS[key].label) for key in dict.fromkeys([*families(KINDS[name]), asked])],
     )
     own = [
         parameter_dial(f"mechanism.0.{key}", key, value)

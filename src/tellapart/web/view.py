@@ -6,12 +6,11 @@ that it stays short and still brings everything back.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as made
 from typing import Any, Generic, NewType, TypeVar, get_type_hints
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from tellapart import _checks
 from tellapart._decimals import plain_exponent
@@ -82,15 +81,6 @@ _LONGEST = 2_000
 # A text that a page packs, and that may be longer than what people type.
 Packed = NewType("Packed", str)
 _LONGEST_PACKED = 40_000
-
-
-def from_query(query: str) -> dict[str, str]:
-    """The values that a URL names, each once."""
-    pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True)
-    for name, count in Counter(name for name, _ in pairs).items():
-        if count > 1:
-            _checks.refuse("the address", "say a thing once", f"{name} {count} times")
-    return dict(pairs)
 
 
 def to_query(state: Any, beside: Mapping[str, str] | None = None) -> str:

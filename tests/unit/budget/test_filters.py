@@ -11,7 +11,7 @@ import pytest
 import tellapart as ta
 from tellapart.budget.filters import from_record
 from tellapart.budget.pots import dominated
-from tellapart.mechanisms.short_text import mechanism_of, text_of
+from tellapart.mechanisms.catalogue.short_text import mechanism_of, text_of
 
 STEP = ta.Gaussian(sigma=1).sampled(0.01)
 REPLACE, ZERO_OUT = ta.Neighbours.REPLACE, ta.Neighbours.ZERO_OUT

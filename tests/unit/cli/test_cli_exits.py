@@ -28,9 +28,6 @@ from tellapart.cli import (
     risk,
 )
 from tellapart.cli import (
-    audit as auditing,
-)
-from tellapart.cli import (
     choose as choosing,
 )
 from tellapart.cli import (
@@ -39,6 +36,7 @@ from tellapart.cli import (
 from tellapart.cli import (
     plan as planning,
 )
+from tellapart.cli.audit import command as auditing
 from tellapart.cli.process import child_process, exits
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

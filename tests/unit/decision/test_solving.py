@@ -8,6 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import decision
+from tellapart.decision.alternatives import AROUND
 from tellapart.decision.fields import NEIGHBOURS
 from tellapart.decision.record import (
     Alternative,
@@ -17,7 +18,6 @@ from tellapart.decision.record import (
     RiskLimit,
     Utility,
 )
-from tellapart.decision.solving import AROUND
 from tellapart.decision.unit import described
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import KINDS, WORD_PARAMETERS

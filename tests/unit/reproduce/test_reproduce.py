@@ -270,7 +270,7 @@ def test_wherever_any_mechanism_stands_it_says_for_which_weights(page):
 
 def test_csv_and_json_hold_every_digit():
     cells = reproduce.table_one()
-    rows = list(csv.DictReader(io.StringIO(reproduce.table_csv())))
+    rows = list(csv.DictReader(io.StringIO(render.comma_separated(cells))))
     told = json.loads(reproduce.table_json())
     assert len(rows) == len(told["cells"]) == len(cells) == 48
     assert told["verdicts"] == {

@@ -12,6 +12,7 @@ import pytest
 from copied_code import printed
 from hypothesis import given
 from hypothesis import strategies as st
+from queries import from_query
 
 import tellapart as ta
 from tellapart import audit
@@ -94,7 +95,7 @@ def test_nobody_gets_a_verdict_without_having_said_how_scores_were_made(
     assert (answer.python, answer.command, answer.reports) == ("", "", False)
     with pytest.raises(InvalidArgument, match=r"^design must say how the scores were made: many"):
         VIEW.report(state, None)
-    assert VIEW.read(view.from_query(view.to_query(state))) == state
+    assert VIEW.read(from_query(view.to_query(state))) == state
 
 
 def test_the_question_explains_every_design_and_none_is_chosen():
@@ -195,7 +196,7 @@ def test_a_url_brings_back_everything_but_the_file():
     state = AuditState(
         "laplace:epsilon=2", "one-run", "lower", 0.9, "loss", "in", "seed", True, "roc-log"
     )
-    assert VIEW.read(view.from_query(view.to_query(state))) == state
+    assert VIEW.read(from_query(view.to_query(state))) == state
 
 
 def test_a_file_takes_the_tick_of_the_example_off():

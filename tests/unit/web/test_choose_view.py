@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from copied_code import printed
+from queries import from_query
 
 from tellapart import risk
 from tellapart.choose import at_least, at_most
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import KINDS, named_family, parse, terms
+from tellapart.mechanisms.catalogue import KINDS, families, named_family, parse, terms
 from tellapart.mechanisms.subject import curve_of
 from tellapart.risk.catalogue import limited
 from tellapart.web.controls import ControlGroup
-from tellapart.web.view import from_query, to_query
+from tellapart.web.view import to_query
 from tellapart.web.views import choose, limits_drawn
 from tellapart.web.views.choose import VIEW, ChooseState
 
@@ -86,7 +87,7 @@ def test_a_composition_is_not_called_certified_unless_it_is():
 
 
 def test_dp_sgd_is_chosen_by_noise_steps_or_rate():
-    (start, *_) = KINDS["dpsgd"].families().values()
+    (start, *_) = families(KINDS["dpsgd"]).values()
     state = asked(mechanism=start, **{"mechanism.0.steps": 500})
     assert VIEW.answer(state).headline.startswith("Train with a noise multiplier of ")
     later = asked("parameter", mechanism=state.mechanism, parameter="steps")
@@ -109,7 +110,7 @@ def test_what_is_left_open_follows_the_mechanism():
 
 def test_every_start_leaves_open_what_it_says():
     for name, kind in KINDS.items():
-        for parameter, text in kind.families().items():
+        for parameter, text in families(kind).items():
             assert named_family(text, parameter).parameter == parameter
             assert named_family(text, parameter).name == name
             assert "mechanism" in fields(VIEW.controls(asked(mechanism=text, parameter=parameter)))

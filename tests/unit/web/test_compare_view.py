@@ -2,6 +2,7 @@
 
 import pytest
 from copied_code import printed
+from queries import from_query
 
 from tellapart import choose, deployments
 from tellapart.choose.comparison import GAPS
@@ -9,7 +10,7 @@ from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import parse
 from tellapart.web.answer import Words
 from tellapart.web.controls import ControlGroup
-from tellapart.web.view import from_query, to_query
+from tellapart.web.view import to_query
 from tellapart.web.views.compare import FIELDS, VIEW, CompareState, called
 
 EMOJIS = "apple_popular_emojis"

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from copied_code import printed
+from queries import from_query
 
 from tellapart import decision
 from tellapart.decision.record import EvidenceFile, RiskLimit
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import KINDS, WORD_PARAMETERS
+from tellapart.mechanisms.catalogue import KINDS, WORD_PARAMETERS, families
 from tellapart.risk.catalogue import limited
 from tellapart.web import questions, record
 from tellapart.web.answer import Table, Words
 from tellapart.web.controls import ControlGroup
-from tellapart.web.view import Dropped, from_query, to_query
+from tellapart.web.view import Dropped, to_query
 from tellapart.web.views.choose import VIEW, ChooseState, begun, decision_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "decisions"
@@ -88,7 +89,7 @@ def test_a_file_is_opened_and_saved_with_all_that_it_says(path):
     assert decision_of(VIEW.read(held(again), "certified")) == given  # sent back as it is shown
 
 
-FAMILIES = [(start, key) for kind in KINDS.values() for key, start in kind.families().items()]
+FAMILIES = [(start, key) for kind in KINDS.values() for key, start in families(kind).items()]
 
 
 @pytest.mark.parametrize(("mechanism", "parameter"), FAMILIES)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tellapart import decision
 from tellapart.decision.record import Attacker, RiskLimit
 from tellapart.errors import InvalidArgument
-from tellapart.mechanisms.catalogue import KINDS
+from tellapart.mechanisms.catalogue import KINDS, families
 from tellapart.risk.catalogue import arguments, limited
 from tellapart.web import record as records
 
@@ -37,7 +37,7 @@ def test_what_is_set_to_what_it_is_changes_nothing(record):
     assert records.edited(record, {}) == record
 
 
-FAMILIES = [(start, key) for kind in KINDS.values() for key, start in kind.families().items()]
+FAMILIES = [(start, key) for kind in KINDS.values() for key, start in families(kind).items()]
 
 
 @pytest.mark.parametrize(("mechanism", "parameter"), FAMILIES)

@@ -13,12 +13,12 @@ from tellapart import report as reporting
 from tellapart.budget.spending import RELATIONS, StepwiseBudget
 from tellapart.cli import terminal
 from tellapart.cli.budget import ledger_text
-from tellapart.cli.options import Json, Option, Output
+from tellapart.cli.options import Json, Option, Output, TextOption
 from tellapart.cli.process.exits import Exit
 from tellapart.cli.report_text import Page, ReportAnswers, written
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported
+from tellapart.mechanisms.catalogue.short_text import mechanism_of
 from tellapart.mechanisms.combine import Repeated
-from tellapart.mechanisms.short_text import mechanism_of
 from tellapart.neighbours import Neighbours
 from tellapart.report import writing
 
@@ -37,8 +37,7 @@ Name = Annotated[
 ]
 Step = Annotated[str, Parameter(help="The step, such as gaussian:sigma=2 or laplace:epsilon=0.1.")]
 Pot = Annotated[
-    str | None,
-    Parameter(help="Pay from the pot of this name.  [default: the tightest]", show_default=False),
+    TextOption, Parameter(help="Pay from the pot of this name.  [default: the tightest]")
 ]
 Delta = Annotated[
     float,
@@ -146,9 +145,7 @@ def spend(
     mechanism: Step,
     /,
     *,
-    label: Annotated[
-        str | None, Parameter(help="A name for the step, for the log.", show_default=False)
-    ] = None,
+    label: Annotated[TextOption, Parameter(help="A name for the step, for the log.")] = None,
     pot: Pot = None,
     name: Name = "budget",
     as_json: Json = False,
@@ -179,8 +176,7 @@ def spend(
 def left(
     ledger: Ledger,
     mechanism: Annotated[
-        str | None,
-        Parameter(help="A step: exit code 1 if it would be refused.", show_default=False),
+        TextOption, Parameter(help="A step: exit code 1 if it would be refused.")
     ] = None,
     /,
     *,
@@ -256,11 +252,10 @@ def check(
     /,
     *,
     head: Annotated[
-        str | None,
+        TextOption,
         Parameter(
             help="The chain that an earlier check printed: also look whether every line up to then "
-            "is still there.",
-            show_default=False,
+            "is still there."
         ),
     ] = None,
     name: Name = "budget",

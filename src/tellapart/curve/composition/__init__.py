@@ -6,6 +6,5 @@
 - `moment_bounds` hold where no engine has the digits;
 - `subsampling`, `shuffling` and `group_privacy` change one step's curve; `announced` is one of
   several steps, drawn at random;
-- `random_allocation`, `several_participations`, `shuffled_epochs` and `replaced_sample` are what
-  data loaders do.
+- `random_allocation` is an epoch in which a record takes part in one step.
 """

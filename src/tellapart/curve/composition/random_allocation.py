@@ -16,8 +16,8 @@ of two laws, formed pair by pair, are put back on a grid
   outputs learns no more.
 
 All terms are positive, so every mass has digits of its own, however small; errors are of second
-order in the width of the cells. Epochs in which a record takes part in k of t steps are those of
-`several_participations`.
+order in the width of the cells. Epochs in which a record takes part in k of t steps stand with
+their mechanism, `tellapart.mechanisms.batches.random_allocation`.
 """
 
 from __future__ import annotations

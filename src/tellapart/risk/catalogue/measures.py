@@ -1,158 +1,36 @@
-"""The catalogue of risk measures: each declared once, and all of them read off one curve.
-
-A measure is one `Measure` and a function of a curve. Tables, limits, options of the commands, and
-what the page shows and asks all derive from its record; so does its baseline, which is what the
-attacker has without the output.
-"""
+"""Risk measures (advantage, TPR, PPV, posterior, singling out), each declared once."""
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any
 
-from tellapart import _checks
 from tellapart._decimals import plain_exponent
-from tellapart._numeric.text import SIDES, Scale, fixed, related, short
-from tellapart.curve.algebra import check_curve
+from tellapart._numeric.text import Scale, fixed, short
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.risk.attackers import attribute_inference, reconstruction, singling_out
-from tellapart.risk.decisions import (
-    accuracy,
-    bayes_error,
-    check_weight,
-    f_score,
-    max_posterior,
-    ppv,
-    precision,
+from tellapart.risk.catalogue.attacker_arguments import (
+    AT_LEAST,
+    BASELINE,
+    DELTA,
+    FPR,
+    PEOPLE,
+    PREDICATE_WEIGHT,
+    PRIOR,
+    RECALL,
+    WEIGHT,
+    Argument,
 )
+from tellapart.risk.catalogue.readings import Reading
+from tellapart.risk.decisions import accuracy, bayes_error, f_score, max_posterior, ppv, precision
 from tellapart.risk.rates import advantage, auc, epsilon, gdp, tpr
 
 # Above this ε a guarantee allows an attack that finds everyone at one false alarm in 1e43.
 SENSELESS = 100.0
-# A gain of this share of the baseline is rounding.
-_ROUNDING = 1e-13
-# From here on numbers are shown with four decimals; a gain below the last of them is no digit.
-_PLAIN, _LAST_DIGIT = 1e-3, "0.0001"
-# Where a measure's name goes on to say where it is read.
-_WHERE = re.compile(r"(?= at | for |, )")
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An attacker's parameter that measures take: its default, check, option and dial.
-
-    Without the help text ``option`` the commands have options of their own for it. One that is
-    ``required`` has no default but on a dial: measures that take it are read where it is given.
-    ``keyword`` is what functions call it, where that is not its key.
-    """
-
-    key: str
-    default: float
-    label: str
-    low: float
-    high: float
-    ends: tuple[str, str]
-    option: str = ""
-    check: Callable[..., float] = _checks.inside_unit
-    required: bool = False
-    keyword: str = ""
-
-
-PRIOR = Argument(
-    "prior",
-    0.5,
-    "prior probability of membership",
-    1e-6,
-    0.5,
-    ("few members", "half are members"),
-)
-FPR = Argument(
-    "fpr",
-    0.01,
-    "FPR: share of non-members flagged",
-    1e-6,
-    0.5,
-    ("few false positives", "many false positives"),
-    option="False-positive rate: share of non-members flagged, from 0 to 1.",
-)
-RECALL = Argument(
-    "recall",
-    0.5,
-    "recall (TPR): share of members flagged",
-    1e-3,
-    1,
-    ("few members", "all members"),
-    option="Recall (TPR): share of members flagged, for the precision.",
-)
-WEIGHT = Argument(
-    "weight",
-    1.0,
-    "F-score weight: how much more recall counts than precision",
-    0.1,
-    10,
-    ("precision counts", "recall counts"),
-    option="F-score weight: how much more recall counts than precision.",
-    check=check_weight,
-)
-DELTA = Argument(
-    "delta",
-    1e-5,
-    "δ at which ε is reported",
-    1e-12,
-    0.1,
-    ("smaller δ", "larger δ"),
-    check=_checks.probability,
-)
-
-
-BASELINE = Argument(
-    "baseline",
-    0.01,
-    "baseline: how often the best guess without the output is right",
-    1e-6,
-    0.9,
-    ("hard to guess", "easy to guess"),
-    option="How often the best blind guess is right, by someone who knows all other records.",
-    required=True,
-)
-PREDICATE_WEIGHT = Argument(
-    "predicate_weight",
-    1e-6,
-    "weight: how likely a description is to fit a person",
-    1e-12,
-    0.1,
-    ("rare description", "common description"),
-    option="How likely a description is to fit a person, for singling out.",
-    required=True,
-    keyword="weight",
-)
-PEOPLE = Argument(
-    "people",
-    1000.0,
-    "number of people in the data",
-    1,
-    1e9,
-    ("few people", "many people"),
-    option="Number of people in the data, for singling out.",
-    check=partial(_checks.whole, 1, 10**15),
-    required=True,
-)
-AT_LEAST = Argument(
-    "at_least",
-    1e-6,
-    "FPR and FNR from which on μ holds",
-    1e-12,
-    0.1,
-    ("rare errors count", "common errors count"),
-    option="FPR and FNR from which on μ holds, for μ-GDP.",
-    check=_checks.probability,
-)
 
 
 @dataclass(frozen=True)
@@ -595,148 +473,3 @@ def arguments() -> dict[str, Argument]:
     """The attacker's parameters that measures take, by name."""
     asked = (argument for measure in MEASURES.values() for argument in measure.arguments)
     return {argument.key: argument for argument in (PRIOR, *asked)}
-
-
-class Reading(NamedTuple):
-    """One risk beside its ``baseline``; ``relation`` says on which side of it the truth lies.
-
-    ``key`` is its name without the arguments, the same for every curve. The baseline is the same
-    measure for an attacker without the output.
-
-    "=": exact. "≤": no attacker exceeds it (or, for an error, "≥": none errs less). For what an
-    attack has shown the sides turn round.
-    """
-
-    key: str
-    name: str
-    value: float
-    relation: str
-    meaning: str
-    baseline: float = 0.0
-    sentence: str = ""  # what it says to those who decide, where it has one of its own
-
-    @property
-    def shown(self) -> str:
-        """The value in a few digits after its relation: "≤ 0.4622", "≈ 0.6667", "= 0.2500"."""
-        return related(self.relation, self.value)
-
-    @property
-    def gain(self) -> float:
-        """How much better an attacker does with the output than without it."""
-        gain = abs(self.value - self.baseline)
-        return 0.0 if gain < _ROUNDING * abs(self.baseline) else gain
-
-    @property
-    def columns(self) -> tuple[str, str, str]:
-        """In a few digits: without the output, with it, and the gain.
-
-        Bounds are rounded conservatively, exact values to the nearest.
-        """
-        side = SIDES.get(self.relation)
-        up = None if side is None else side == (self.value >= self.baseline)
-        gain = fixed(self.gain, up) if self.gain else "0"
-        if self.baseline >= _PLAIN and 0 < self.gain < float(_LAST_DIGIT):
-            gain = f"< {_LAST_DIGIT}"
-        return self._blind, self.shown, gain
-
-    @property
-    def _blind(self) -> str:
-        """Rounded as the value is, so that the two look alike where nothing is gained."""
-        return fixed(self.baseline, SIDES.get(self.relation)) if self.baseline else "0"
-
-    def __str__(self) -> str:
-        blind = f" (baseline {self._blind})" if self.baseline else ""
-        return f"{stated(self.name, self.shown)}{blind}"
-
-
-def stated(name: str, value: str) -> str:
-    """A measure and its value as people say it: what, how much, and where.
-
-    >>> stated("ε at δ = 1e-5", "≤ 2"), stated("membership advantage", "≤ 0.1")
-    ('ε ≤ 2 at δ = 1e-5', 'membership advantage ≤ 0.1')
-    """
-    what, *where = _WHERE.split(name, maxsplit=1)
-    return f"{what} {value}{''.join(where)}"
-
-
-def in_words(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """What readings say to those who decide, where they have a sentence of their own."""
-    return tuple(dict.fromkeys(reading.sentence for reading in readings if reading.sentence))
-
-
-def essential(readings: Sequence[Reading], asked: Mapping[str, float]) -> tuple[Reading, ...]:
-    """The readings of a short table: details only where someone asked about their arguments."""
-    known = arguments()
-    own = {
-        key for key, value in asked.items() if known[key].required or value != known[key].default
-    } - {PRIOR.key}
-    details = {
-        measure.key
-        for measure in MEASURES.values()
-        if measure.detail and own.isdisjoint(argument.key for argument in measure.arguments)
-    }
-    return tuple(reading for reading in readings if reading.key not in details)
-
-
-def summary(
-    curve: TradeoffCurve,
-    *,
-    prior: float = PRIOR.default,
-    fpr: float = FPR.default,
-    recall: float = RECALL.default,
-    weight: float = WEIGHT.default,
-    delta: float | Sequence[float] = DELTA.default,
-    **others: float,
-) -> tuple[Reading, ...]:
-    """Every risk beside its baseline, one reading each; ε at each ``delta`` of several.
-
-    ``others`` are what measures that were added to `MEASURES` ask for. What bounds guesses about a
-    record is left out for what an attack on membership has shown, which says nothing of it.
-
-    >>> import tellapart as ta
-    >>> for reading in summary(ta.guarantee(epsilon=1), prior=0.01)[:3]:
-    ...     print(reading)
-    membership advantage ≤ 0.4622
-    TPR ≤ 0.0272 at FPR 0.01 (baseline 0.0100)
-    PPV ≤ 0.0268 at FPR 0.01 (baseline 0.0100)
-
-    See Also
-    --------
-    tellapart.report.of : the same as a privacy report
-    """
-    check_curve(curve=curve)
-    first, *more = delta if isinstance(delta, Sequence) and delta else [delta]
-    given: dict[str, Any] = {
-        "prior": prior,
-        "fpr": fpr,
-        "recall": recall,
-        "weight": weight,
-        "delta": first,
-    }
-    known = arguments()
-    if unknown := sorted(set(others) - set(known)):
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        rule = f"be an argument of a risk: {', '.join(known)}{meant}"
-        _checks.refuse(unknown[0], rule, others[unknown[0]])
-    usual = {name: each.default for name, each in known.items() if not each.required}
-    given = usual | given | others
-    checked = {
-        name: known[name].check(**{name: value})
-        for name, value in given.items()
-        if value is not None or name in usual
-    }
-    further = [_checks.probability(delta=at) for at in more]
-    readings: list[Reading] = []
-    shown = curve.bound is Bound.UPPER
-    for measure in MEASURES.values():
-        if not checked.keys() >= set(measure.needs) or (measure.bound_only and shown):
-            continue
-        asked = {argument.key: checked[argument.key] for argument in measure.arguments}
-        readings.append(measure.reading(curve, **asked))
-        if measure.key == "epsilon":
-            readings += [
-                measure.reading(curve, delta=at)._replace(key=f"epsilon_at_{short(at)}")
-                for at in further
-            ]
-    return tuple(readings)

@@ -12,7 +12,8 @@ import numpy as np
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism, Sampling
-from tellapart.mechanisms.catalogue import KINDS, Term, parse
+from tellapart.mechanisms.catalogue.kinds import KINDS
+from tellapart.mechanisms.catalogue.parsing import Term, parse
 from tellapart.mechanisms.combine import Repeated, Sampled, Sequence
 from tellapart.mechanisms.custom import Promise
 from tellapart.neighbours import Neighbours
