@@ -94,8 +94,8 @@ $(PEERS): $(STAMP)
 	$(BIN)/python $(INSTALL) '.[dev,peers]'
 	touch $(PEERS)
 
-# All of them, or some alone: make bench ONLY='gdp interactive'
-bench: chromium $(PEERS)
+# All of them, or some alone: make bench ONLY='gdp interactive'. Those of the page have no peers.
+bench: chromium $(if $(filter-out explorer load,$(or $(ONLY),all)),$(PEERS),$(STAMP))
 	$(BIN)/python benchmarks/_page.py docs/benchmarks.md $(ONLY)
 
 # Checkouts of peers that are on no package index: make detection BESIDE='path/one path/two'
