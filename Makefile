@@ -14,7 +14,7 @@ WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
-.PHONY: demo test test-all chromium postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs one-run-power picture \
+.PHONY: demo test test-all browsers chromium firefox postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs one-run-power picture \
 	screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
@@ -43,21 +43,30 @@ $(STAMP): pyproject.toml
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-test: chromium $(STAMP)
+test: browsers $(STAMP)
 	$(MAKE) --jobs=2 lint types contract docs
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-test-all: chromium postgresql lint types contract docs
+test-all: browsers postgresql lint types contract docs
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m 'slow or not slow' --timeout 3600
 
-# Pages are tried in a real browser: Debian's, installed where it is missing.
+# Pages are tried in real browsers: Debian's, installed where they are missing.
 AS_ROOT := $(shell test "$$(id -u)" = 0 || echo sudo)
+browsers: chromium firefox
+
 chromium:
 	@command -v chromium >/dev/null || command -v apt-get >/dev/null || \
 		{ echo 'Install Chromium, as a command `chromium`: pages are tried in it.' >&2; exit 1; }
-	command -v chromium >/dev/null || $(AS_ROOT) apt-get update
-	command -v chromium >/dev/null || $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive \
-		apt-get install --yes --no-install-recommends chromium
+	command -v chromium >/dev/null || { $(AS_ROOT) apt-get update && $(AS_ROOT) env \
+		DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium; }
+
+firefox:
+	@command -v firefox-esr >/dev/null || command -v firefox >/dev/null || \
+		command -v apt-get >/dev/null || \
+		{ echo 'Install Firefox, as a command `firefox`: pages are tried in it.' >&2; exit 1; }
+	command -v firefox-esr >/dev/null || command -v firefox >/dev/null || \
+		{ $(AS_ROOT) apt-get update && $(AS_ROOT) env \
+		DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends firefox-esr; }
 
 # Ledgers are tried in a real PostgreSQL: Debian's, which a test starts for itself.
 postgresql:
@@ -85,8 +94,8 @@ $(PEERS): $(STAMP)
 	$(BIN)/python $(INSTALL) '.[dev,peers]'
 	touch $(PEERS)
 
-# All of them, or some alone: make bench ONLY='gdp interactive'
-bench: chromium $(PEERS)
+# All of them, or some alone: make bench ONLY='gdp interactive'. Those of the page have no peers.
+bench: chromium $(if $(filter-out explorer load,$(or $(ONLY),all)),$(PEERS),$(STAMP))
 	$(BIN)/python benchmarks/_page.py docs/benchmarks.md $(ONLY)
 
 # Checkouts of peers that are on no package index: make detection BESIDE='path/one path/two'

@@ -2,8 +2,9 @@
 
 A move is timed in the page: from the slider's input event until picture and numbers have changed
 and the next frame is painted; the URL follows when the hand rests. Targets: a median of at most
-60 ms for mechanisms with a formula, 120 ms for DP-SGD of 100,000 steps, and a first visit that is
-painted within 0.4 s, answer and picture included.
+60 ms for mechanisms with a formula, 120 ms for DP-SGD of 100,000 steps, a first visit that is
+painted within 0.4 s, answer and picture included, and at most 100 KB of scripts and styles, as they
+are sent.
 CPU times beside it, of the server and of the browser, tell where the time goes; wall times depend
 on what else the machine does.
 """
@@ -23,8 +24,10 @@ import psutil
 from _timing import print_rows, told, versions
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tellapart.web import static
+
 MOVES, VISITS = 60, 9
-CLOSED_MS, TRAINING_MS, PAINT_MS = 60.0, 120.0, 400.0
+CLOSED_MS, TRAINING_MS, PAINT_MS, KILOBYTES = 60.0, 120.0, 400.0, 100.0
 CLOSED = {
     "any (ε, δ)": "any:epsilon=1,delta=1e-5",
     "Laplace": "laplace:epsilon=1",
@@ -171,6 +174,9 @@ def main() -> int:
     for mechanisms, target in kinds:
         worst = max(times[name][0].median for name in mechanisms)
         missed |= told(f"every median at most {target:g} ms ({worst:.1f})", worst <= target)
+    sent = sum(len(file.squeezed or file.body) for file in static.assets().values()) / 1e3
+    what = f"scripts and styles at most {KILOBYTES:g} KB compressed ({sent:.1f})"
+    missed |= told(what, sent <= KILOBYTES)
     return int(missed)
 
 

@@ -85,6 +85,7 @@ def page(case):
     response = asyncio.run(_sent(case))
     if b"Traceback (most recent call last)" in response.content:
         sys.stderr.write("Traceback (most recent call last) in the answer\n")
+    sys.stdout.write(f"{response.status_code}\n")
     return 70 if response.status_code >= 500 else 2 if response.status_code >= 400 else 0
 
 

@@ -455,6 +455,7 @@ class Tally:
     seconds: float
     mebibytes: float
     codes: Counter = field(default_factory=Counter)
+    statuses: Counter = field(default_factory=Counter)  # of HTTP, where a page is asked
     broken: list = field(default_factory=list)
     total: float = 0.0
     slowest: float = 0.0
@@ -462,6 +463,8 @@ class Tally:
 
     def add(self, name, told):
         self.codes[told["code"]] += 1
+        if name.startswith("page_case"):
+            self.statuses[told["out"].strip() or "none"] += 1
         self.total += told["cpu"]
         self.slowest = max(self.slowest, told["cpu"])
         self.largest = max(self.largest, told["mib"])
@@ -481,8 +484,10 @@ class Tally:
 
     def __str__(self):
         codes = ", ".join(f"{code}: {n}" for code, n in sorted(self.codes.items()))
+        answers = ", ".join(f"{status}: {n}" for status, n in sorted(self.statuses.items()))
         seconds = f"{self.total:.1f} s in all, at most {self.slowest:.1f}"
-        return f"codes {codes}; {seconds}; at most {self.largest:.0f} MiB"
+        page = f"; HTTP {answers}" if answers else ""
+        return f"codes {codes}{page}; {seconds}; at most {self.largest:.0f} MiB"
 
 
 @contextmanager

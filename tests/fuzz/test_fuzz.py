@@ -10,7 +10,8 @@ from fuzzing import ODD, command_case, commands, file_case, judged, page_case, r
 FILE = (10, 600)
 COMMAND = (30, 1500)
 PAGE = (45, 1500)
-# `make test-all` goes on from a seed of its own: FUZZ_CASES=100000 pytest tests/fuzz -m slow
+# `make test-all` goes on from a seed of its own: FUZZ_CASES=100000 pytest tests/fuzz -m slow.
+# What became of them is printed (-s); those of the page alone: -k requests.
 CASES = int(os.environ.get("FUZZ_CASES", "1500"))
 START = int(os.environ.get("FUZZ_START", random.SystemRandom().randrange(10**9)))
 

@@ -1,4 +1,4 @@
-"""Pages in a real browser: one server and one browser a worker, a fresh visitor each time.
+"""Pages in real browsers: one server and one of each a worker, a fresh visitor each time.
 
 Nothing but the server can be reached. What a page logs as an error, or asks of anyone else, fails
 the test.
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+from bidi import firefox as started
 from playwright.sync_api import sync_playwright
 from screens import Screen
 
@@ -95,6 +96,33 @@ def visit(browser, address):
     yield come
     for screen in screens:
         screen.page.context.close()
+    assert [one.errors for one in screens] == [[] for _ in screens]
+    assert [one.elsewhere for one in screens] == [[] for _ in screens]
+
+
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory):
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        pytest.fail("Firefox is missing: `make firefox` installs it", pytrace=False)
+    with started(program, tmp_path_factory.mktemp("firefox")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit_firefox(firefox, address):
+    """A new visitor with Firefox, as wide as asked."""
+    screens = []
+
+    def come(width=1280, height=900):
+        page = firefox.visitor(width, height)
+        screens.append(Screen(page, address, page.errors, page.elsewhere))
+        page.own = address
+        return screens[-1]
+
+    yield come
+    for screen in screens:
+        screen.page.close()
     assert [one.errors for one in screens] == [[] for _ in screens]
     assert [one.elsewhere for one in screens] == [[] for _ in screens]
 

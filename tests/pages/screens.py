@@ -1,10 +1,14 @@
-"""A page as a person sees it: what it shows, and how it is known to have answered."""
+"""A page as a person sees it: what it shows, and how it is known to have answered.
+
+What is read is read by `evaluate` alone, which a page of Firefox has too (`bidi`).
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
+from bidi import FirefoxPage
 from playwright.sync_api import Locator, Page
 
 # All that was asked is shown: controls, picture, answer and URL.
@@ -20,13 +24,16 @@ WITHOUT = """([css, left_out]) => {
   return copy.textContent;
 }"""
 FOCUSED = "() => document.activeElement && document.activeElement.id"
+BOTTOM = """(css) => Math.max(...[...document.querySelectorAll(css)]
+  .map((one) => one.getBoundingClientRect().bottom))"""
+TEXTS = "(css) => [...document.querySelectorAll(css)].map((one) => one.innerText)"
 
 
 @dataclass
 class Screen:
     """One visitor's page; what went wrong on it is kept for the end of the test."""
 
-    page: Page
+    page: Page | FirefoxPage
     address: str
     errors: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
@@ -66,20 +73,17 @@ class Screen:
 
     @property
     def sentences(self) -> list[str]:
-        return self.page.locator(
-            "#answer .told section:not(.sentences, .about) > p"
-        ).all_inner_texts()
+        return self.page.evaluate(TEXTS, "#answer .told section:not(.sentences, .about) > p")
 
     @property
     def cards(self) -> list[str]:
         """The numbers that people act on."""
-        return self.page.locator("#answer .card .value").all_inner_texts()
+        return self.page.evaluate(TEXTS, "#answer .card .value")
 
     @property
     def trouble(self) -> str:
         """What is said to be wrong, wherever that is."""
-        every = self.page.locator("#trouble, .at-field").all_inner_texts()
-        return " ".join(filter(None, every))
+        return " ".join(filter(None, self.page.evaluate(TEXTS, "#trouble, .at-field")))
 
     @property
     def lines(self) -> dict[str, str]:
@@ -107,6 +111,10 @@ class Screen:
     def everything(self) -> tuple[object, ...]:
         """What must come back when the URL is opened again."""
         return self.headline, self.said, self.set_to, self.lines
+
+    def bottom(self, css: str) -> float:
+        """How far down the lowest of these elements ends."""
+        return self.page.evaluate(BOTTOM, css)
 
     @property
     def overflow(self) -> int:

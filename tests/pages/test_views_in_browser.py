@@ -166,9 +166,6 @@ def test_a_number_that_is_not_printed_would_be_noticed():
     assert unsaid(["1,234", "1e-05"], "1235 2.1e-5") == ["1,234", "1e-05"]
 
 
-BOTTOM = "(css) => Math.max(...[...document.querySelectorAll(css)].map((one) => one.getBoundingClientRect().bottom))"  # noqa: E501
-
-
 @pytest.mark.parametrize("path", VIEWS)
 def test_everyone_can_use_it_in_light_and_dark_and_on_a_phone(visit, path):
     """Sentence and cards above the fold, no word cut off, and nothing that axe minds."""
@@ -185,7 +182,7 @@ def test_everyone_can_use_it_in_light_and_dark_and_on_a_phone(visit, path):
         screen.page.wait_for_timeout(120)  # the picture is drawn anew for its new room
         if path in SET and width != 360:
             bar = 150 if width == 390 else 0
-            assert screen.page.evaluate(BOTTOM, "#answer .cards, #answer h1") < height - bar, name
+            assert screen.bottom("#answer .cards, #answer h1") < height - bar, name
         assert screen.overflow <= 0, name
         folded = "all => all.forEach((one) => { one.open = true; })"
         screen.page.locator("details").evaluate_all(folded)

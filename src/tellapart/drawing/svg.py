@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
 
 from tellapart._decimals import plain_exponent
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
@@ -87,7 +87,8 @@ def table(drawing: Drawing, rows: int = 11) -> list[list[str]]:
     else:
         places = [axis.low + step * (axis.high - axis.low) for step in steps]
     head = [axis.label, *(trace.name for trace in lines)]
-    body = [[_cell(place), *(_cell(_at(trace, place)) for trace in lines)] for place in places]
+    columns = [[_cell(place) for place in places], *(_at(trace, places) for trace in lines)]
+    body = [list(row) for row in zip(*columns, strict=True)]
     named = {spot.name: spot for spot in drawing.spots}.values()
     ends = [[f"{spot.name}: {_cell(spot.x)}", _cell(spot.y)] for spot in named]
     return [head, *body, *([*row, *[""] * (len(head) - 2)][: len(head)] for row in ends)]
@@ -97,11 +98,22 @@ def _cell(value: float | None) -> str:
     return "" if value is None else plain_exponent(f"{value:.3g}")
 
 
-def _at(trace: Trace, place: float) -> float | None:
-    """Where the line lies at this place; it is straight between its points."""
-    pairs = list(zip(trace.x, trace.y, strict=True))
-    for (left, low), (right, high) in pairwise(pairs):
+def _at(trace: Trace, places: Sequence[float]) -> list[str]:
+    """Where the line lies at these places, as cells; it is straight between its points."""
+    rising = list(trace.x) == sorted(trace.x)
+    cells = []
+    for place in places:
+        first = max(0, bisect_left(trace.x, place) - 1) if rising else 0
+        cells.append(_cell(_from(trace, first, place)))
+    return cells
+
+
+def _from(trace: Trace, first: int, place: float) -> float | None:
+    """Where the line lies at this place, looked for from its point of this number on."""
+    for k in range(first, len(trace.x) - 1):
+        left, right = trace.x[k], trace.x[k + 1]
         if left <= place <= right and right > left:
+            low, high = trace.y[k], trace.y[k + 1]
             return low + (high - low) * (place - left) / (right - left)
     return None
 
@@ -140,10 +152,18 @@ class _Plane:
         return f' class="{name}"' if self.page else ""
 
     def x(self, value: float) -> float:
-        return self.left + _share(self.drawing.x, value) * (self.right - self.left)
+        return self.across([value])[0]
 
     def y(self, value: float) -> float:
-        return self.bottom - _share(self.drawing.y, value) * (self.bottom - self.top)
+        return self.up([value])[0]
+
+    def across(self, values: Sequence[float]) -> list[float]:
+        width = self.right - self.left
+        return [self.left + share * width for share in _shares(self.drawing.x, values)]
+
+    def up(self, values: Sequence[float]) -> list[float]:
+        height = self.bottom - self.top
+        return [self.bottom - share * height for share in _shares(self.drawing.y, values)]
 
     def frame(self) -> list[str]:
         """Grid, numbers and words of both axes."""
@@ -189,9 +209,7 @@ class _Plane:
         )
 
     def _points(self, trace: Trace) -> list[tuple[float, float]]:
-        return _without_flat(
-            [(self.x(x), self.y(y)) for x, y in zip(trace.x, trace.y, strict=True)]
-        )
+        return _without_flat(list(zip(self.across(trace.x), self.up(trace.y), strict=True)))
 
     def spot(self, spot: Spot) -> str:
         box = ""
@@ -209,12 +227,14 @@ class _Plane:
         )
 
 
-def _share(axis: Axis, value: float) -> float:
-    """How far along its axis a number lies, from 0 to 1; what lies beyond stays at the end."""
-    held = min(max(value, axis.low), axis.high) if value == value else axis.low
+def _shares(axis: Axis, values: Sequence[float]) -> list[float]:
+    """How far along their axis numbers lie, from 0 to 1; what lies beyond stays at the end."""
+    low, high = axis.low, axis.high
+    held = [low if not value > low else high if value > high else value for value in values]
     if axis.log:
-        return math.log(held / axis.low) / math.log(axis.high / axis.low)
-    return (held - axis.low) / (axis.high - axis.low)
+        whole = math.log(high / low)
+        return [math.log(value / low) / whole for value in held]
+    return [(value - low) / (high - low) for value in held]
 
 
 def ticks(axis: Axis) -> list[float]:
@@ -246,20 +266,24 @@ def _without_flat(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
     kept, open_ = {0, len(points) - 1}, [(0, len(points) - 1)]
     while open_:
         first, last = open_.pop()
-        between = points[first + 1 : last]
-        distances = [_off(point, points[first], points[last]) for point in between]
-        if max(distances, default=0.0) > _FLAT:
-            furthest = first + 1 + distances.index(max(distances))
-            kept.add(furthest)
-            open_ += [(first, furthest), (furthest, last)]
+        distances = _off(points[first + 1 : last], points[first], points[last])
+        furthest = max(distances, default=0.0)
+        if furthest > _FLAT:
+            corner = first + 1 + distances.index(furthest)
+            kept.add(corner)
+            open_ += [(first, corner), (corner, last)]
     return [points[place] for place in sorted(kept)]
 
 
-def _off(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
-    """How far a point lies from the line through two others."""
-    x, y, along, up = point[0] - start[0], point[1] - start[1], end[0] - start[0], end[1] - start[1]
+def _off(
+    points: Sequence[tuple[float, float]], start: tuple[float, float], end: tuple[float, float]
+) -> list[float]:
+    """How far points lie from the line through two others."""
+    (left, low), (along, up) = start, (end[0] - start[0], end[1] - start[1])
     length = math.hypot(along, up)
-    return abs(x * up - y * along) / length if length else math.hypot(x, y)
+    if not length:
+        return [math.hypot(x - left, y - low) for x, y in points]
+    return [abs((x - left) * up - (y - low) * along) / length for x, y in points]
 
 
 def px(pixels: float) -> str:

@@ -79,7 +79,7 @@ def _header(path: str, links: Mapping[str, str]) -> Html:
         element(
             "nav",
             element("input", type="checkbox", id="menu", class_="unseen", aria_label="Show views"),
-            element("label", f"{here} ▾", for_="menu", class_="button menu"),
+            element("label", f"{here}\N{NO-BREAK SPACE}▾", for_="menu", class_="button menu"),
             element("ul", *views),
             aria_label="Views",
         ),

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tellapart import _checks
@@ -118,13 +118,14 @@ def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
 def _drawn(drawing: Drawing) -> dict[str, Any]:
     """A drawing for a script, in as many digits as a screen can show, and as a table."""
     data = drawing.data()
-    for trace in data["traces"]:
-        trace["x"], trace["y"] = ([_digits(x) for x in trace[key]] for key in ("x", "y"))
+    for trace, drawn in zip(data["traces"], drawing.traces, strict=True):
+        trace["x"], trace["y"] = _digits(drawn.x), _digits(drawn.y)
     return {**data, "table": table(drawing)}
 
 
-def _digits(value: float) -> float | None:
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+@lru_cache(64)  # most lines have their places along an axis in common
+def _digits(values: tuple[float, ...]) -> tuple[float | None, ...]:
+    return tuple(float(f"{value:.6g}") if math.isfinite(value) else None for value in values)
 
 
 def _links(asked: _Asked, state: Any, found: Answer) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import escape
 
 _EMPTY = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
@@ -22,7 +23,7 @@ def element(name: str, /, *inside: str | None, **attributes: object) -> Html:
     >>> element("p", "a < b", class_="quiet", data_k=1, hidden=True)
     '<p class="quiet" data-k="1" hidden>a &lt; b</p>'
     """
-    said = "".join(_attribute(key, value) for key, value in attributes.items())
+    said = "".join([_attribute(key, value) for key, value in attributes.items()])
     if name in _EMPTY:
         return Html(f"<{name}{said}>")
     return Html(f"<{name}{said}>{together(*inside)}</{name}>")
@@ -30,7 +31,7 @@ def element(name: str, /, *inside: str | None, **attributes: object) -> Html:
 
 def together(*parts: str | None) -> Html:
     """Markup and texts one after another."""
-    return Html("".join(x if isinstance(x, Html) else escape(x) for x in parts if x is not None))
+    return Html("".join([x if isinstance(x, Html) else escape(x) for x in parts if x is not None]))
 
 
 def breakable(text: str) -> Html:
@@ -50,5 +51,10 @@ def identifier(*words: object) -> str:
 def _attribute(key: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    name = key.rstrip("_").replace("_", "-")
+    name = _name(key)
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+
+
+@cache
+def _name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
