@@ -44,8 +44,8 @@ from tellapart.audit.trainings import matrix_files
 from tellapart.audit.trainings.attacks import Attack
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
-from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose, Whole, option_of
-from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
+from tellapart.cli.options import Knowledge, Option, Output, Page, Values, Verbose, Whole, option_of
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import BadScores, InvalidArgument, NoColumn, Unsupported

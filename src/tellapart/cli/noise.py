@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -25,7 +25,7 @@ from tellapart.cli.frameworks import (
     model_record,
     naming,
 )
-from tellapart.cli.options import Option, Output
+from tellapart.cli.options import Option, Output, Page, page_for
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.risk.catalogue import MEASURES
@@ -35,6 +35,9 @@ from tellapart.worlds.described.tables import Target
 from tellapart.worlds.frameworks.table import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.secret_test import Witness
+
+if TYPE_CHECKING:
+    from tellapart.report.result_model import ResultDocument
 
 _NOISE_HEAD = ("method", "scale", "exact ε", "keeps ε")
 
@@ -47,6 +50,7 @@ def noise(
         Option,
         Parameter(help="ε against an attacker who knows how records are correlated."),
     ] = None,
+    report: Page = None,
     output: Output = Output(),
 ) -> None:
     r"""Laplace noise for one ε on correlated records, by each method.
@@ -61,7 +65,9 @@ def noise(
         tellapart noise chain.toml --epsilon 1
         tellapart noise chain.toml --epsilon 0.5 --json
         tellapart noise chain.toml --plot noise.svg
+        tellapart noise chain.toml --report noise.html
     """
+    page = page_for(report)
     read = described.read(model)
     if isinstance(read.model, GaussianRecords):
         raise Unsupported(f"{model}: noise is set for records with finitely many values")
@@ -71,6 +77,8 @@ def noise(
             choice = least(
                 finite, read.query, [_limit(read.target)], secrets=_secrets(read.target, finite)
             )
+        if page is not None:
+            _checks.refuse("--report", "come with an ε to keep: give --epsilon", str(page))
         _least(read, read.target, choice, output)
         return
     promise = _promise(read, epsilon, model)
@@ -117,7 +125,16 @@ def noise(
         ],
         "skipped": [statement(secret) for secret in rows.skipped],
     }
+
+    def document() -> ResultDocument:
+        from tellapart import report as reporting
+
+        return reporting.of_correlated(
+            noise=rows, name=read.title, about=about(read), command=terminal.command_line()
+        )
+
     output.give(data, text, picture)
+    output.file(page, document)
 
 
 def _limit(target: Target) -> Limit:

@@ -18,9 +18,9 @@ from tellapart._checks import refuse
 from tellapart.audit.probing.pace import SlowProbe
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import Knowledge, Option, Output, Values, Verbose
+from tellapart.cli.options import Knowledge, Option, Output, Page, Values, Verbose
 from tellapart.cli.process import child_process, limits
-from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
