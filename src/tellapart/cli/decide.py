@@ -47,7 +47,8 @@ def decide(
             name="--check",
             negative="",
             help="Exit with 1 where the configured value breaks a limit, evidence refutes a claim "
-            "or the review is overdue; with 3 where an open question may change the answer.",
+            "or the review is overdue; with 3 where an open question may change the answer, or "
+            "answers are missing: still to do, or the examples of --init.",
             show_default=False,
         ),
     ] = False,
@@ -312,6 +313,7 @@ def _data(answer: Answer, asked: tuple[Question, ...], checked: Check | None) ->
             "overdue": checked.overdue,
             "broken": checked.broken,
             "undecided": checked.undecided,
+            "missing": checked.missing,
             "reasons": checked.reasons,
         }
     return data

@@ -6,6 +6,7 @@
 - `correlation`: mechanisms where the records of one person are correlated by a model;
 - `solving`: the noise that keeps the limits of every attacker, and the binding one;
 - `consistency`: what in a decision contradicts itself, as questions;
+- `missing`: what nobody has answered yet;
 - `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """
 

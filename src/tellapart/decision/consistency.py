@@ -11,6 +11,7 @@ from typing import Any
 from tellapart._numeric.text import fixed, short
 from tellapart.curve.guarantees import guarantee
 from tellapart.decision.evidence import EvidenceResult
+from tellapart.decision.missing import unsaid
 from tellapart.decision.record import Decision
 from tellapart.decision.solving import Answer, in_words
 from tellapart.mechanisms.catalogue import KINDS, terms
@@ -88,6 +89,8 @@ def _unit(decision: Decision) -> Iterator[Question]:
             "Write one record, such as one visit; or leave [correlation] out, and write "
             "records_per_unit.",
         )
+    elif unsaid(unit):
+        return
     elif records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
         yield Question(
             "privacy.records_per_unit",
@@ -298,7 +301,7 @@ def _is_claim(result: EvidenceResult, subject: Subject) -> bool:
 
 def _dates(decision: Decision) -> Iterator[Question]:
     decided = decision.decided
-    if decided.review <= decided.date:
+    if decided.review <= decided.date and not unsaid(decided.review):
         yield Question(
             "decided.review",
             f"the review ({decided.review}) is not after the decision ({decided.date})",

@@ -366,7 +366,7 @@ class Check:
 
     ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
     ``undecided`` what keeps it from being judged, ``questions`` that are open among it; ``limits``
-    are those that are broken.
+    are those that are broken, and ``missing`` the keys that nobody has answered.
     """
 
     kept: bool | None
@@ -375,6 +375,7 @@ class Check:
     undecided: tuple[str, ...]
     questions: tuple[Question, ...] = ()
     limits: tuple[LimitAnswer, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:

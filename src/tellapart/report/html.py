@@ -43,6 +43,8 @@ from tellapart.risk.sentences import in_full
 _LINES = 24
 # More alerts, or limits, than these do not fit on the first page of a decision; all of them follow.
 _MOST = 4
+# More missing answers than these are counted on it; whoever mends them reads the file.
+_MOST_MISSING = 12
 # What no page may hold, or what turns the order of letters round.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
@@ -83,6 +85,7 @@ def decision_page(document: DecisionDocument) -> str:
         by_attacker=_by_attacker(document),
         most=_MOST,
         most_limits=_most_limits(document),
+        most_missing=_MOST_MISSING,
         registry=REGISTRY,
         nist=NIST,
     )

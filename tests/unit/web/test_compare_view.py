@@ -103,7 +103,7 @@ def test_the_headline_names_who_leaks_most_or_that_it_depends():
     long = headline("dpsgd:noise_multiplier=1,batch_size=9,epochs=1,data_size=90", "any:epsilon=9")
     assert long == "DP-SGD leaks less, at every FPR and FNR from 1e-12 on."
     alike = [f"laplace:epsilon={x},sampled=0.123456,repeated=2" for x in (1, 2)]
-    assert headline(*alike) == "No. 1 leaks least, at every FPR."
+    assert headline(*alike) == "No. 1 allows least, at every FPR."
     least = headline("laplace:epsilon=1", "laplace:epsilon=3", "staircase:epsilon=2")
     assert least == "Laplace (ε = 1) leaks least, at every FPR."
     promised = headline("laplace:epsilon=1", "gaussian:sigma=1", "any:epsilon=6")

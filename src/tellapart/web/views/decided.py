@@ -12,6 +12,7 @@ from tellapart.choose.named_limits import Setting, explained
 from tellapart.decision import Decision
 from tellapart.decision.consistency import Question
 from tellapart.decision.fields import NEIGHBOURS, TABLES
+from tellapart.decision.missing import missing
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.decision.solving import Answer as Solved
 from tellapart.decision.solving import LimitAnswer
@@ -361,9 +362,8 @@ def _asked(questions: Sequence[Question]) -> tuple[Words, ...]:
 def _said_beside(given: Decision) -> tuple[Words, ...]:
     """What is still to be said, and what the file says that nothing here sets."""
     parts = []
-    missing = record.unfilled(given)
-    if missing:
-        parts.append(Words("Still to fill in", (", ".join(missing),)))
+    if unsaid := missing(given):
+        parts.append(Words("Still to fill in", (", ".join(unsaid),)))
     kept = []
     for name in _KEPT:
         held = getattr(given, RECORDS[name][0])
