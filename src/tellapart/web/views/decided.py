@@ -203,7 +203,7 @@ _SAID = {
 def chosen_words(setting: Setting, family: NamedFamily) -> tuple[str, str]:
     """The headline, and the number in it that people act on."""
     if len(setting.values) > 1:  # they hold together alone, as they are
-        return f"Set {setting} ({setting.by.removeprefix(', by ')}).", str(setting)
+        return f"Set {setting} ({_by(setting)}).", str(setting)
     ((key, value),) = setting.values.items()
     number = short(value, 6)
     if float(number) != value:
@@ -212,8 +212,14 @@ def chosen_words(setting: Setting, family: NamedFamily) -> tuple[str, str]:
     label = PARAMETERS[key].label.partition(",")[0]
     said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
     if key != family.parameter:
-        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
+        said = f"{said[:-1]} ({_by(setting)})."
     return said, number
+
+
+def _by(setting: Setting) -> str:
+    """The parameter that was chosen, by its symbol where it has one."""
+    key, equals, value = setting.by.removeprefix(", by ").partition(" = ")
+    return f"{PARAMETERS[key].symbol or key}{equals}{value}"
 
 
 def _cards(answer: Solved) -> tuple[Card, ...]:
@@ -224,14 +230,14 @@ def _cards(answer: Solved) -> tuple[Card, ...]:
             f"{limit.attacker}: {limit.asked.label}",
             limit.reading.columns[1],
             f"limit {short(limit.asked.bound)}",
-            "binding constraint"
-            if limit.binding
-            else f"without the output {limit.reading.columns[0]}",
+            f"{'binding constraint; ' if limit.binding else ''}without the output "
+            f"{limit.reading.columns[0]}",
         )
         for limit in used[:3]
     ]
     epsilon = fixed(answer.epsilon, up=True)
-    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", "at most", "ε"))
+    said = "at most; 0 without the release"
+    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", said, "ε"))
 
 
 _PYTHON = f"""\
