@@ -36,6 +36,7 @@ from tellapart.web.controls import (
     at_delta_option,
     told_at,
 )
+from tellapart.web.glossary import TERMS
 from tellapart.web.view import Dropped, Packed, View, read_state
 from tellapart.web.views import decided, limits_drawn, schedules
 from tellapart.web.views.explore import one_decimal
@@ -421,7 +422,8 @@ def limit_cards(
             f"limit {short(limit.bound)}",
             f"{'binding constraint' if limit == binding else 'kept'}; without the output "
             f"{short(limit.value(nothing()), 3)}",
-            share=limits_drawn.shares(limit, value),
+            limit.label if limit.label in TERMS else "",
+            limits_drawn.shares(limit, value),
         )
         for limit, value in order[:most]
     )
