@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_words import answered
 
 from tellapart import choose, decision
 from tellapart.decision.fields import NEIGHBOURS
@@ -115,7 +116,7 @@ def test_toml_holds_every_value(value):
 
 # -- the answer -----------------------------------------------------------------------------
 
-FIRST = decision.parse(decision.template())
+FIRST = decision.parse(answered())
 ANSWERED = FIRST.answer()
 TODAY = FIRST.decided.date
 FORMULAS = [

@@ -1,5 +1,8 @@
 """The page under a hand: everything is large enough, and settings wait in a sheet on a phone."""
 
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
 from tellapart.web.views import VIEWS
 
 PHONE = {"width": 390, "height": 844}
@@ -35,3 +38,36 @@ def test_on_a_phone_one_dial_is_at_hand_and_the_rest_in_a_sheet(visit):
     screen.page.click('header nav a[data-view="compare"]')
     screen.settle()
     assert screen.number("mechanism.0.sigma").input_value() == "2"
+
+
+@pytest.mark.parametrize("path", ["/explore", "/compare", "/audit", "/correlated"])
+def test_the_sheet_is_modal(visit, path):
+    """The focus goes in and stays in, Escape closes it, and the focus returns to its button."""
+    screen = visit(390, 844).open(path)
+    page = screen.page
+    page.locator("#all-settings").focus()
+    page.keyboard.press("Enter")
+    form = page.get_by_role("dialog", name="Settings")
+    assert form.get_attribute("aria-modal") == "true"
+    assert page.evaluate("document.activeElement.closest('#settings') !== null")
+    behind = "[...document.querySelectorAll('header, .skip, .shown, #bar')]"
+    assert page.evaluate(f"{behind}.every((one) => one.inert)")
+    count = page.locator("#settings :is(input, select, button, summary, textarea)").count()
+    for key in ("Tab", "Shift+Tab"):
+        reached = set()
+        for _ in range(count + 3):
+            page.keyboard.press(key)
+            inside = "document.activeElement.closest('#settings') !== null"
+            assert page.evaluate(inside), key
+            reached.add(page.evaluate("document.activeElement.id"))
+        assert "done" in reached
+    assert Axe().run(page).response["violations"] == []
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "all-settings"
+    assert page.evaluate(f"{behind}.every((one) => !one.inert)")
+    assert page.locator("[role=dialog]").count() == 0
+    # What is wide enough needs no sheet.
+    page.click("#all-settings")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("() => !document.documentElement.classList.contains('sheet')")
+    assert page.evaluate(f"{behind}.every((one) => !one.inert)")

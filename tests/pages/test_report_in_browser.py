@@ -7,9 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 import tellapart as ta
-from tellapart import decision, report
+from tellapart import choose, decision, report
+from tellapart.worlds import MarkovChain, Sum
+from tellapart.worlds.frameworks import compare_frameworks
 
 DECISIONS = Path(__file__).parents[2] / "examples" / "decisions"
 CASES = ("census", "cohort", "training")
@@ -19,6 +22,18 @@ PAGES = {
     "training": report.of(
         ta.dp_sgd(noise_multiplier=1.1, sampling_rate=0.01, steps=1_000),
         command="tellapart report dpsgd --noise-multiplier 1.1 --sampling-rate 0.01",
+    ),
+}
+
+
+CHAIN = MarkovChain.stationary([[0.9, 0.1], [0.4, 0.6]], length=10)
+BOTH = {"Laplace, as of today": ta.Laplace(1), "Gaussian, as of next year": ta.Gaussian(1)}
+PAGES |= {
+    "comparison": report.of_comparison(BOTH, command="tellapart compare laplace:epsilon=1 …"),
+    "attack": report.of_attack(ta.guarantee(epsilon=1), fpr=0.01, tpr=0.05),
+    "correlated": report.of_correlated(
+        noise=choose.noise_table(CHAIN, Sum(), 1),
+        frameworks=compare_frameworks(CHAIN, Sum(), ta.Laplace(1)),
     ),
 }
 
@@ -148,3 +163,30 @@ def test_dots_stand_side_by_side_on_paper_and_below_each_other_on_a_phone(open_p
         )
         assert len(tops) == 2
         assert len(set(tops)) == rows
+
+
+@pytest.mark.parametrize("name", ["comparison", "attack", "correlated"])
+def test_the_report_of_a_result_reads_at_a_desk_on_a_phone_and_on_paper(open_page, name):
+    text = report.page(PAGES[name])
+    for width, media, beside in ((1000, "screen", 2), (390, "screen", 1), (ACROSS, "print", 2)):
+        page = open_page(text, width)
+        page.emulate_media(media=media)
+        assert page.evaluate(WIDER) == []
+        assert Axe().run(page).response["violations"] == [] or media == "print"
+        tops = page.locator(".charts figure").evaluate_all(
+            "all => all.map(x => Math.round(x.getBoundingClientRect().top))"
+        )
+        if tops:
+            assert len(tops) / len(set(tops)) == beside
+        names = page.locator("tbody tr:last-child").evaluate_all(
+            "all => all.map(x => getComputedStyle(x).display)"
+        )
+        assert set(names) == {"block" if width == 390 else "table-row"}
+
+
+def test_a_draft_is_marked_on_its_first_printed_page(open_page):
+    page = open_page(report.page(report.of_decision(decision.parse(decision.template()))), ACROSS)
+    page.emulate_media(media="print")
+    assert page.locator(".first .draft strong").inner_text() == "DRAFT"
+    assert page.locator(".first").bounding_box()["height"] < DOWN
+    assert page.locator(".draft").bounding_box()["y"] < DOWN / 4

@@ -242,3 +242,19 @@ def test_a_page_that_asks_elsewhere_would_be_noticed(visit):
     assert screen.errors or screen.elsewhere  # its own policy forbids it, or the network does
     screen.errors.clear()
     screen.elsewhere.clear()
+
+
+LINES = """() => {
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector("#answer h1"));
+  return new Set([...range.getClientRects()].map((one) => Math.round(one.bottom / 8))).size;
+}"""
+
+
+def test_the_sentence_is_short_on_a_phone_and_four_cards_follow(visit):
+    screen = visit(390, 844)
+    longest = {"/explore": 4, "/choose": 4}
+    for path in SET:
+        screen.open(path)
+        assert len(screen.cards) >= (2 if path == "/compare" else 4), path
+        assert screen.page.evaluate(LINES) <= longest.get(path, 2), path

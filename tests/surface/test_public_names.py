@@ -96,7 +96,9 @@ NAMES = {
         audit compare deployments f_score frontier leakage noise panels people precision_recall
         profile region_point regions roc save standings style styled tradeoff training_map
     """,
-    "tellapart.report": "QUESTIONS Report of of_decision page write",
+    "tellapart.report": """
+        QUESTIONS Report of of_attack of_comparison of_correlated of_decision page write
+    """,
     "tellapart.reproduce": "run table_one verdicts",
     "tellapart.reproduce.framework_orderings": "COUNTEREXAMPLES orderings",
     "tellapart.web": "address create example free_port serve",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -74,6 +74,29 @@ class Pair:
         later = "; ".join(f"{place}, {name}" for place, name in rest)
         return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}{self._of_guarantees()}"
 
+    def brief(self) -> str:
+        """Which of the two leaks less, and where, in a few words."""
+        verbs = {
+            name: f"{name} {VERBS[bound]}"
+            for name, bound in zip((self.first, self.second), self.bounds, strict=True)
+        }
+        if self.first_leaks and self.second_leaks:
+            return f"{verbs[self.first]} as much as {self.second}, at every FPR"
+        if self.first_leaks or self.second_leaks:
+            return f"{verbs[self.second if self.first_leaks else self.first]} least, at every FPR"
+        less = [self.second if leader == self.first else self.first for leader in self.leaders]
+        if not self.crossings:
+            return f"{verbs[less[0]]} less, at every FPR and FNR from 1e-12 on"
+        rates = [_rate(crossing, 3) for crossing in self.crossings]
+        if len(rates) == 1:
+            return f"{verbs[less[0]]} less below FPR {rates[0]}, {less[1]} above it"
+        if len(rates) > 2:
+            return f"Which leaks less depends on the FPR: the curves cross {len(rates)} times"
+        between = f"FPR {rates[0]} to {rates[1]}"
+        if self.crossings[1].fpr - self.crossings[0].fpr > 1 / 2:
+            return f"{verbs[less[1]]} less at {between}, {less[0]} elsewhere"
+        return f"{verbs[less[0]]} less, except at {between}"
+
     def _of_guarantees(self) -> str:
         named = zip((self.first, self.second), self.bounds, strict=True)
         bounds = [name for name, bound in named if bound is Bound.LOWER]
@@ -84,8 +107,8 @@ class Pair:
         return f". {_listed(bounds)} {are}: {rest}"
 
 
-def _rate(crossing: Crossing) -> str:
-    near = short(crossing.fpr, 4)
+def _rate(crossing: Crossing, digits: int = 4) -> str:
+    near = short(crossing.fpr, digits)
     return f"1 − {short(crossing.fnr, 2)}" if near == "1" else near
 
 
@@ -141,6 +164,45 @@ class Comparison(Plotted):
             if all((name, other) in no_more for other in self.names if other != name):
                 return f"{name} leaks least, at every FPR"
         return "None of them leaks least at every FPR: some curves cross"
+
+    def brief(self) -> str:
+        """Who leaks less, or that it depends on the FPR, in a few words.
+
+        >>> import tellapart as ta
+        >>> compare({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(0.5)}).brief()
+        'Laplace leaks least, at every FPR'
+        """
+        if not self.pairs:
+            return f"{len(self.names)} mechanisms side by side"
+        if len(self.pairs) == 1:
+            return self.pairs[0].brief()
+        bounds = {p.first: p.bounds[0] for p in self.pairs} | {
+            p.second: p.bounds[1] for p in self.pairs
+        }
+        more = {(p.first, p.second) for p in self.pairs if p.first_leaks}
+        more |= {(p.second, p.first) for p in self.pairs if p.second_leaks}
+        for name in self.names:
+            others = [other for other in self.names if other != name]
+            if all((other, name) in more for other in others):
+                return f"{name} {VERBS[bounds[name]]} least, at every FPR"
+        for name in self.names:
+            others = [other for other in self.names if other != name]
+            if all((name, other) in more for other in others):
+                return f"{name} {VERBS[bounds[name]]} most, at every FPR"
+        return "Which of them leaks least depends on the FPR"
+
+    def renamed(self, names: Mapping[str, str]) -> Comparison:
+        """The same with other names, of which no two may be alike."""
+        pairs = (
+            replace(
+                pair,
+                first=names[pair.first],
+                second=names[pair.second],
+                leaders=tuple(names[leader] for leader in pair.leaders),
+            )
+            for pair in self.pairs
+        )
+        return replace(self, names=tuple(names[name] for name in self.names), pairs=tuple(pairs))
 
     def gaps(self) -> tuple[tuple[str, ...], ...]:
         """Row: against whom the attacker errs more; column: against whom less; by how much."""

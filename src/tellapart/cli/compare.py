@@ -7,7 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -26,10 +27,12 @@ from tellapart.cli.options import (
     Knowledge,
     Option,
     Output,
+    Page,
     PictureKind,
     Verbose,
     name_before,
     option_of,
+    page_for,
     picture_of,
     refuse_half_asked,
     refuse_undrawn,
@@ -48,6 +51,9 @@ from tellapart.mechanisms.catalogue import (
 from tellapart.mechanisms.subject import Subject
 from tellapart.risk.catalogue import FPR, essential
 
+if TYPE_CHECKING:
+    from tellapart.report.result_model import ResultDocument
+
 # A name has at least so much room beside its numbers; else all stands one below the other.
 _ROOM = 24
 
@@ -59,8 +65,13 @@ def compare_deployments(
     fpr: float,
     prior: float,
     output: Output,
+    page: Path | None = None,
 ) -> None:
     """Show the deployments asked for, or all of them, with mechanisms among them."""
+    if page is not None and not names:
+        refuse(
+            "--report", "come with the names of deployments, as in --deployments apple", str(page)
+        )
     asked = _asked(names)
     with terminal.working("reading risks off the curves"):
         rows = published.gains(asked, beside=beside, fpr=fpr, prior=prior)
@@ -101,7 +112,23 @@ def compare_deployments(
         "pairs": [pair_record(pair) for pair in pairs],
         "left_out": left_out,
     }
+
+    def document() -> ResultDocument:
+        from tellapart import report as reporting
+
+        compared = {**beside, **{made.name: made.curve() for made in asked}}
+        about = {made.name: f"{made.promise}, for {made.per} ({made.curator})" for made in asked}
+        return reporting.of_comparison(
+            compared,
+            about=about,
+            caveats=CAVEATS,
+            command=terminal.command_line(),
+            fpr=fpr,
+            prior=prior,
+        )
+
     output.give(data, text, picture)
+    output.file(page, document)
 
 
 def _asked(names: Sequence[str]) -> tuple[Deployment, ...]:
@@ -229,6 +256,7 @@ def compare(
     at_delta: AtDelta = (),
     verbose: Verbose = False,
     kind: PictureKind = "both",
+    report: Page = None,
     output: Output = Output(),
 ) -> None:
     r"""Which mechanism leaks more, at which FPR, and every risk side by side.
@@ -244,11 +272,12 @@ def compare(
         tellapart compare any:epsilon=1 laplace:epsilon=1 \
             staircase:epsilon=1 --prior 0.01
         tellapart compare laplace:scale=1 gaussian:sigma=1.4 \
-            --plot compare.svg
+            --plot compare.svg --report compare.html
         tellapart compare --deployments broadband emojis
         tellapart compare laplace:epsilon=1 --deployments apple
     """
     refuse_undrawn(kind, output)
+    page = page_for(report)
     if kind == "people":
         refuse("--kind", "be another picture: people are drawn for one mechanism, by risk", kind)
     specs = _labelled(mechanisms)
@@ -257,7 +286,9 @@ def compare(
     if names is not None:
         about = attacker.given()
         _refuse_unused({**about, "delta": delta, "at_delta": at_delta})
-        compare_deployments(subjects, names, fpr=about["fpr"], prior=prior, output=output)
+        compare_deployments(
+            subjects, names, fpr=about["fpr"], prior=prior, output=output, page=page
+        )
         return
     refuse_half_asked(attacker.given())
     if len(subjects) < 2:
@@ -323,7 +354,21 @@ def compare(
         ],
         "pairs": [pair_record(pair) for pair in comparison.pairs],
     }
+
+    def document() -> ResultDocument:
+        from tellapart import report as reporting
+
+        return reporting.of_comparison(
+            subjects,
+            about=specs,
+            command=terminal.command_line(),
+            comparison=comparison,
+            prior=prior,
+            **about,
+        )
+
     output.give(data, text, picture)
+    output.file(page, document)
 
 
 def _at_default(spec: str, with_error: bool) -> bool:

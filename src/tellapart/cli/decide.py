@@ -46,7 +46,8 @@ def decide(
         Parameter(
             name="--check",
             help="Exit with 1 where the configured value breaks a limit, evidence refutes a claim "
-            "or the review is overdue; with 3 where an open question may change the answer.",
+            "or the review is overdue; with 3 where an open question may change the answer, or "
+            "answers are missing: still to do, or the examples of --init.",
         ),
     ] = False,
     today: Annotated[
@@ -310,6 +311,7 @@ def _data(answer: Answer, asked: tuple[Question, ...], checked: Check | None) ->
             "overdue": checked.overdue,
             "broken": checked.broken,
             "undecided": checked.undecided,
+            "missing": checked.missing,
             "reasons": checked.reasons,
         }
     return data

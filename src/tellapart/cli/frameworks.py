@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.text import Text
 from tellapart._numeric.text import short
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas, deltas_at
-from tellapart.cli.options import Option, Output
+from tellapart.cli.options import Option, Output, Page, page_for
 from tellapart.cli.process import limits
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.noise import Gaussian
@@ -32,6 +32,9 @@ from tellapart.worlds.frameworks.result import FrameworkResult, Side
 from tellapart.worlds.frameworks.table import as_data, as_table, shown, statement
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.releases import Release
+
+if TYPE_CHECKING:
+    from tellapart.report.result_model import ResultDocument
 
 # More secrets of probability 0 than these are counted, not listed.
 _LISTED = 6
@@ -51,6 +54,7 @@ def frameworks(
             "with Gaussian noise 1e-5 by default."
         ),
     ] = None,
+    report: Page = None,
     output: Output = Output(),
 ) -> None:
     r"""The ε of one release on correlated records, under each privacy framework.
@@ -65,7 +69,9 @@ def frameworks(
         tellapart frameworks chain.toml
         tellapart frameworks chain.toml --json
         tellapart frameworks chain.toml --plot frameworks.svg
+        tellapart frameworks chain.toml --report out.html
     """
+    page = page_for(report)
     read = described.read(model)
     release = _release(read, model)
     limits.expect(expected_seconds(read.model, read.query, release))
@@ -112,7 +118,20 @@ def frameworks(
         "frameworks": as_data(comparison.rows),
         "left_out": [{"framework": x.framework, "reason": x.reason} for x in comparison.left_out],
     }
+
+    def document() -> ResultDocument:
+        from tellapart import report as reporting
+
+        return reporting.of_correlated(
+            frameworks=comparison,
+            name=read.title,
+            about=about(read),
+            release=read.published or "",
+            command=terminal.command_line(),
+        )
+
     output.give(data, text, picture)
+    output.file(page, document)
 
 
 def _answer(rows: Sequence[FrameworkResult]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -17,7 +17,7 @@ from tellapart.choose.noise_choice import NoiseChoice
 from tellapart.choose.noise_tables import NoiseRow
 from tellapart.cli import terminal
 from tellapart.cli.frameworks import ESTIMATE, File, about, impossible, listed, model_record, naming
-from tellapart.cli.options import Option, Output
+from tellapart.cli.options import Option, Output, Page, page_for
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.risk.catalogue import MEASURES
@@ -27,6 +27,9 @@ from tellapart.worlds.described.tables import Target
 from tellapart.worlds.frameworks.table import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.secret_test import Witness
+
+if TYPE_CHECKING:
+    from tellapart.report.result_model import ResultDocument
 
 _NOISE_HEAD = ("method", "scale", "exact ε", "keeps ε")
 
@@ -39,6 +42,7 @@ def noise(
         Option,
         Parameter(help="ε against an attacker who knows how records are correlated."),
     ] = None,
+    report: Page = None,
     output: Output = Output(),
 ) -> None:
     r"""Laplace noise for one ε on correlated records, by each method.
@@ -53,7 +57,9 @@ def noise(
         tellapart noise chain.toml --epsilon 1
         tellapart noise chain.toml --epsilon 0.5 --json
         tellapart noise chain.toml --plot noise.svg
+        tellapart noise chain.toml --report noise.html
     """
+    page = page_for(report)
     read = described.read(model)
     if isinstance(read.model, GaussianRecords):
         raise Unsupported(f"{model}: noise is set for records with finitely many values")
@@ -63,6 +69,8 @@ def noise(
             choice = least(
                 finite, read.query, [_limit(read.target)], secrets=_secrets(read.target, finite)
             )
+        if page is not None:
+            _checks.refuse("--report", "come with an ε to keep: give --epsilon", str(page))
         _least(read, read.target, choice, output)
         return
     promise = _promise(read, epsilon, model)
@@ -109,7 +117,16 @@ def noise(
         ],
         "skipped": [statement(secret) for secret in rows.skipped],
     }
+
+    def document() -> ResultDocument:
+        from tellapart import report as reporting
+
+        return reporting.of_correlated(
+            noise=rows, name=read.title, about=about(read), command=terminal.command_line()
+        )
+
     output.give(data, text, picture)
+    output.file(page, document)
 
 
 def _limit(target: Target) -> Limit:

@@ -26,6 +26,8 @@ from tellapart.risk.catalogue import MEASURES, PEOPLE, PRIOR, arguments, limited
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tellapart.report.writing import Document
+
 Option = Annotated[float | None, Parameter(show_default=False)]
 TextOption = Annotated[str | None, Parameter(show_default=False)]
 Switch = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -63,6 +65,26 @@ def ends_in(option: str, rule: str, *endings: str) -> Callable[[Any, Path | None
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
     return check
+
+
+Page = Annotated[
+    Path | None,
+    Parameter(
+        group=OUTPUT,
+        help="Also write a privacy report, such as out.html, with its data beside it in out.json.",
+        validator=ends_in("--report", ".html", ".html", ".htm"),
+        show_default=False,
+    ),
+]
+
+
+def page_for(report: Path | None) -> Path | None:
+    """Where a report would go, checked before anything is computed for it."""
+    if report is None:
+        return None
+    from tellapart.report import writing
+
+    return writing.target(report, "--report")
 
 
 # What stands before a mechanism is its name: those of mechanisms themselves have none of these.
@@ -337,6 +359,14 @@ class Output:
 
         plot.save(picture(), self.plot)
         self.tell(f"Picture: {self.plot}")
+
+    def file(self, page: Path | None, report: Callable[[], Document]) -> None:
+        """Write the report if one was asked for, and say where it is."""
+        if page is None:
+            return
+        from tellapart.cli.report_text import written
+
+        written(report(), page, self)
 
     def say(self, data: dict[str, Any], text: Callable[[Console], None]) -> None:
         """Print the answer, at once; whoever reads no further still gets what is written."""

@@ -18,9 +18,18 @@ from tellapart._checks import refuse
 from tellapart.audit.probing.pace import SlowProbe
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Asked, AtDelta, asked
-from tellapart.cli.options import Knowledge, Option, Output, Switch, TextOption, Values, Verbose
+from tellapart.cli.options import (
+    Knowledge,
+    Option,
+    Output,
+    Page,
+    Switch,
+    TextOption,
+    Values,
+    Verbose,
+)
 from tellapart.cli.process import child_process, limits
-from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, Page, ReportAnswers
+from tellapart.cli.report_text import AuditAnswer, Claimed, Confidence, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data import sources
 from tellapart.errors import InvalidArgument
@@ -68,7 +77,10 @@ class CallOptions:
     ] = None
     seconds: Annotated[
         Option,
-        Parameter(help="Instead of --samples: as many calls as take about so many seconds."),
+        Parameter(
+            help="Budget of seconds: as many calls as fit are made, and none is begun later; exit "
+            "code 3 where that is too little for a verdict."
+        ),
     ] = None
     until_decided: Annotated[
         Switch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
@@ -12,17 +13,18 @@ from tellapart import risk as measures
 from tellapart._checks import refuse
 from tellapart._numeric.text import fixed, short
 from tellapart.cli import terminal
-from tellapart.cli.options import MECHANISM, NumberOptions, Option, Output, numbers
+from tellapart.cli.options import MECHANISM, NumberOptions, Option, Output, Page, numbers, page_for
 from tellapart.cli.risk import Mechanism
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import guarantee
 from tellapart.curve.region import MechanismRegion, PrivacyRegion
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.catalogue import PARAMETERS, WORD_PARAMETERS, labelled, parse
-from tellapart.mechanisms.subject import curve_of
+from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.risk.catalogue import FPR
 
 if TYPE_CHECKING:
+    from tellapart.report.result_model import ResultDocument
 
     class RegionValues(NumberOptions):
         """Parameters of a mechanism beside ε and δ."""
@@ -77,6 +79,7 @@ def region(
     precision: _rate("Published precision of an attack, instead of its FPR.") = None,  # type: ignore[valid-type]
     recall: _rate("Published recall of an attack: the same as its TPR.") = None,  # type: ignore[valid-type]
     prior: _rate("Share of members in the published evaluation.") = None,  # type: ignore[valid-type]
+    report: Page = None,
     output: Output = Output(),
 ) -> None:
     r"""Privacy region of (ε, δ)-DP or of a mechanism: which error rates an attack can have.
@@ -88,7 +91,8 @@ def region(
 
     For example:
 
-        tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05
+        tellapart region --epsilon 1 --fpr 0.01 --tpr 0.05 \
+            --report attack.html
         tellapart region laplace --epsilon 1 --plot region.svg
         tellapart region gaussian --sigma 2
         tellapart region --precision 0.9 --recall 0.02 \
@@ -97,8 +101,12 @@ def region(
             --plot regions.svg
     """
     attack = _attack(fpr, tpr, precision, recall, prior)
+    page = page_for(report)
+    if page is not None and (attack is None or (mechanism == "any" and not epsilon)):
+        rule = "come with a claim and the rates of an attack on it: --epsilon, --fpr and --tpr"
+        refuse("--report", rule, str(page))
     if mechanism != "any" or values.given():
-        _of_mechanism(mechanism, epsilon, delta, values, attack, output)
+        _of_mechanism(mechanism, epsilon, delta, values, attack, output, page)
         return
     if not epsilon:
         if attack is None:
@@ -119,7 +127,7 @@ def region(
     elif len(regions) > 1:
         refuse("epsilon", "be given once beside the rates of an attack", epsilon)
     else:
-        _point(regions[0], attack, output)
+        _point(regions[0], attack, output, page)
 
 
 class _Attack(NamedTuple):
@@ -206,6 +214,7 @@ def _of_mechanism(
     values: NumberOptions,
     attack: _Attack | None,
     output: Output,
+    page: Path | None,
 ) -> None:
     if max(len(epsilon), len(delta)) > 1:
         refuse("epsilon and delta", "be given once beside a mechanism", (epsilon, delta))
@@ -257,6 +266,21 @@ def _of_mechanism(
         **({} if attack is None else {"fpr": attack.fpr, "tpr": attack.tpr, "possible": inside}),
     }
     output.give(data, text, picture)
+    if attack is not None:
+        output.file(page, lambda: _document(subject, name, attack))
+
+
+def _document(claim: Subject, name: str, attack: _Attack) -> ResultDocument:
+    from tellapart import report as reporting
+
+    return reporting.of_attack(
+        claim,
+        fpr=attack.fpr,
+        tpr=attack.tpr,
+        name=name,
+        published=attack.published,
+        command=terminal.command_line(),
+    )
 
 
 def _regions(regions: list[PrivacyRegion], output: Output) -> None:
@@ -296,7 +320,7 @@ def _regions(regions: list[PrivacyRegion], output: Output) -> None:
     output.give(data, text, picture)
 
 
-def _point(region: PrivacyRegion, attack: _Attack, output: Output) -> None:
+def _point(region: PrivacyRegion, attack: _Attack, output: Output, page: Path | None) -> None:
     fpr, tpr, caveat = attack.fpr, attack.tpr, attack.caveat
     failures = region.failures(fpr=fpr, tpr=tpr)
     least = float(measures.least_epsilon(fpr=fpr, tpr=tpr, delta=region.delta))
@@ -329,6 +353,8 @@ def _point(region: PrivacyRegion, attack: _Attack, output: Output) -> None:
         "caveat": caveat,
     }
     output.give(data, text, picture)
+    claimed = guarantee(region.epsilon, region.delta)
+    output.file(page, lambda: _document(claimed, claim, attack))
 
 
 def _corners(area: MechanismRegion) -> list[list[float]] | None:

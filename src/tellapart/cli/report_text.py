@@ -19,13 +19,12 @@ from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.summary import AuditResult, AuditSummary
 from tellapart.cli import terminal
 from tellapart.cli.deltas import Deltas
-from tellapart.cli.options import MECHANISM, OUTPUT, Knowledge, Output, TextOption, ends_in
+from tellapart.cli.options import MECHANISM, Knowledge, Output, TextOption
 from tellapart.cli.process import exits
 from tellapart.mechanisms.catalogue import KINDS
-from tellapart.report import QUESTIONS, Report, writing
+from tellapart.report import QUESTIONS, writing
 from tellapart.report.building import summary_of
 from tellapart.report.checklist import checked
-from tellapart.report.decision_model import DecisionDocument
 
 # More lines of a ledger than these are summed up.
 _LINES = 12
@@ -39,15 +38,6 @@ Claimed = Annotated[
         group=MECHANISM,
         help="The claimed mechanism, as name:key=value or with its parameters below; without it, "
         f"--epsilon and --delta (or --mu, or --zcdp) are the claim. Names: {', '.join(KINDS)}.",
-    ),
-]
-Page = Annotated[
-    Path | None,
-    Parameter(
-        group=OUTPUT,
-        help="Also write a privacy report, such as out.html, with its data beside it in out.json.",
-        validator=ends_in("--report", ".html", ".html", ".htm"),
-        show_default=False,
     ),
 ]
 
@@ -157,7 +147,7 @@ def _picture(result: AuditResult) -> Any:
     return None if isinstance(result, Metrics) else plot.audit(result)
 
 
-def written(report: Report | DecisionDocument, page: Path | None, output: Output) -> None:
+def written(report: writing.Document, page: Path | None, output: Output) -> None:
     """Write the page if one was asked for, and say where it is."""
     if page is None:
         return

@@ -8,6 +8,7 @@
   the record of it; `limits`: each limit and attacker beside the baseline; `accuracy`: how far off
   the release is; `alternatives`: other mechanisms, and sensitivity analysis;
 - `consistency`: what in a decision contradicts itself, as questions;
+- `missing`: what nobody has answered yet;
 - `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """
 

@@ -10,6 +10,7 @@ from tellapart.decision.accuracy import accuracy_of
 from tellapart.decision.answer import Answer
 from tellapart.decision.consistency import Question, questions
 from tellapart.decision.limits import LimitAnswer, judged
+from tellapart.decision.missing import UNSET, missing
 from tellapart.decision.record import naming
 from tellapart.mechanisms.subject import curve_of
 
@@ -20,7 +21,7 @@ class Check:
 
     ``broken`` says what speaks against it, a broken limit, an overdue review or a refuted claim;
     ``undecided`` what keeps it from being judged, ``questions`` that are open among it; ``limits``
-    are those that are broken.
+    are those that are broken, and ``missing`` the keys that nobody has answered.
     """
 
     kept: bool | None
@@ -29,6 +30,7 @@ class Check:
     undecided: tuple[str, ...]
     questions: tuple[Question, ...] = ()
     limits: tuple[LimitAnswer, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -46,15 +48,19 @@ def checked(answer: Answer, today: date) -> Check:
 
     A value at least as private as one that is known to keep all limits keeps them. A less private
     one is judged by its own curve; where that is too near to a limit for its digits, nothing is
-    judged. Nor is it where a question is open whose answer may ask for more noise.
+    judged. Nor is it where a question is open whose answer may ask for more noise, or where an
+    answer is missing.
     """
     review = answer.decision.decided.review
-    late = (today - review).days
+    late = 0 if review == UNSET else (today - review).days
     overdue = [f"the review of {review} is overdue by {late} day{'s' * (late > 1)}"] * (late > 0)
     refuted = [f"evidence speaks against the code: {x}" for x in answer.evidence or () if x.refuted]
     limits, doubtful = _configured(answer)
     broken = (*(_broken(each, answer) for each in limits), *_inaccurate(answer))
     blocking = tuple(each for each in questions(answer.decision, answer) if each.blocks)
+    unsaid = missing(answer.decision)
+    count = f"{len(unsaid)} answers are" if len(unsaid) > 1 else "1 answer is"
+    draft = [f"a draft: {count} missing ({', '.join(unsaid)})"] if unsaid else []
     unread = []
     if answer.decision.evidence and answer.evidence is None:
         unread = ['the evidence was not read: say its folder, as answer(folder=".")']
@@ -63,12 +69,14 @@ def checked(answer: Answer, today: date) -> Check:
         overdue=bool(overdue),
         broken=(*overdue, *broken, *refuted),
         undecided=(
+            *draft,
             *doubtful,
             *unread,
             *(f"an open question, {each.key}: {each.seen}" for each in blocking),
         ),
         questions=blocking,
         limits=limits,
+        missing=unsaid,
     )
 
 

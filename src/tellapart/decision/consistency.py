@@ -13,6 +13,7 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.decision.answer import Answer
 from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.limits import in_words
+from tellapart.decision.missing import unsaid
 from tellapart.decision.record import Decision
 from tellapart.mechanisms.catalogue import KINDS, terms
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -89,6 +90,8 @@ def _unit(decision: Decision) -> Iterator[Question]:
             "Write one record, such as one visit; or leave [correlation] out, and write "
             "records_per_unit.",
         )
+    elif unsaid(unit):
+        return
     elif records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
         yield Question(
             "privacy.records_per_unit",
@@ -299,7 +302,7 @@ def _is_claim(result: EvidenceResult, subject: Subject) -> bool:
 
 def _dates(decision: Decision) -> Iterator[Question]:
     decided = decision.decided
-    if decided.review <= decided.date:
+    if decided.review <= decided.date and not unsaid(decided.review):
         yield Question(
             "decided.review",
             f"the review ({decided.review}) is not after the decision ({decided.date})",

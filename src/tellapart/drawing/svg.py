@@ -30,7 +30,7 @@ DASHES = {
 }
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Room for numbers and words around the chart, in pixels.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 8.0, 36.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 10.0, 8.0, 36.0
 # Points nearer to a line than this, in pixels, look as if they lay on it.
 _FLAT = 0.25
 

@@ -22,6 +22,7 @@ from tellapart.decision.checking import Check
 from tellapart.decision.consistency import questions
 from tellapart.decision.evidence import results
 from tellapart.decision.limits import LimitAnswer
+from tellapart.decision.missing import UNSET
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions
@@ -87,6 +88,7 @@ def of_decision(
     return DecisionDocument(
         headline=f"{decision.title}: {known.asks}",
         title=decision.title,
+        missing=check.missing,
         alerts=_alerts(known, check),
         released=release.what,
         data_from=release.data,
@@ -108,8 +110,8 @@ def of_decision(
         least=_value(least, "≥" if least.family.grows_private else "≤"),
         error=_margin(known.error),
         decided_by=decided.owner,
-        decided_on=_day(decided.date),
-        review_on=_day(decided.review),
+        decided_on="" if decided.date == UNSET else _day(decided.date),
+        review_on="" if decided.review == UNSET else _day(decided.review),
         attackers=known.attackers,
         epsilon=f"≤ {fixed(known.epsilon, up=True)}",
         delta=short(known.delta),
@@ -145,7 +147,8 @@ def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
             f"The answer is less accurate than wanted: {answer.accuracy} clashes with {limits}."
         ]
     # What to do about a question stands with the others; that nothing is configured is no alert.
-    doubts = check.undecided[: len(check.undecided) - len(check.questions)]
+    drafted = int(bool(check.missing))  # which stands first on the page
+    doubts = check.undecided[drafted : len(check.undecided) - len(check.questions)]
     if answer.decision.mechanism.configured is None:
         doubts = ()
     late, others = int(check.overdue), int(check.overdue) + len(check.limits)

@@ -99,6 +99,7 @@ class PeoplePicture:
 class DecisionDocument:
     """A decision as a document to sign: what could go wrong, how likely, who decided, and why.
 
+    ``missing`` are the answers that are still to be given: the document is a draft until then.
     ``alerts`` is what a reader must see first: a refuted claim, a broken limit, an overdue review.
     Risks, ε and error are those of what is in use; of the least noise, where nothing is known to
     be ``in_use``. No page is written in the place of its ``sources``.
@@ -111,6 +112,7 @@ class DecisionDocument:
 
     headline: str
     title: str
+    missing: tuple[str, ...]
     alerts: tuple[str, ...]
     released: str
     data_from: str

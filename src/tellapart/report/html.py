@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -29,17 +29,22 @@ from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
 from tellapart.decision.limits import LimitAnswer
 from tellapart.drawing.icons import IconArray, icons
+from tellapart.drawing.record import Drawing, Mark
+from tellapart.drawing.svg import COLOURS, DASHES, svg
 from tellapart.report.building import NO_EVIDENCE
 from tellapart.report.curve_points import TOLD
 from tellapart.report.decision_document import NIST, REGISTRY
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Item, Report, Traced
+from tellapart.report.result_model import ResultDocument
 from tellapart.risk.sentences import in_full
 
 # More tests, or steps, than these are not all shown; all of them are in the data.
 _LINES = 24
 # More alerts, or limits, than these do not fit on the first page of a decision; all of them follow.
 _MOST = 4
+# More missing answers than these are counted on it; whoever mends them reads the file.
+_MOST_MISSING = 12
 # What no page may hold, or what turns the order of letters round.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = {"established": "✓", "refuted": "✗", "stated": "✎", "open": "☐"}
@@ -80,9 +85,57 @@ def decision_page(document: DecisionDocument) -> str:
         by_attacker=_by_attacker(document),
         most=_MOST,
         most_limits=_most_limits(document),
+        most_missing=_MOST_MISSING,
         registry=REGISTRY,
         nist=NIST,
     )
+
+
+def result_page(document: ResultDocument) -> str:
+    """The report of a result as text, every word of it escaped."""
+    return _template("result.html").render(
+        document=document,
+        state={Mark.PLAIN: "none", Mark.BAD: "refuted", Mark.GOOD: "standing"}[document.mark],
+        charts=[(drawing, _chart(drawing), _legend(drawing)) for drawing in document.drawings],
+        figures=list(_figures(document)),
+    )
+
+
+# In pixels: two stand side by side on paper, and on a phone its letters can still be read.
+_CHART = (400, 290)
+
+
+def _chart(drawing: Drawing) -> Markup:
+    # Names in it are escaped where it is drawn.
+    return Markup(_visible(svg(drawing, *_CHART)))  # noqa: S704
+
+
+def _legend(drawing: Drawing) -> list[tuple[Markup, str]]:
+    """What each line and point stands for, with a piece of it."""
+    made = [
+        (_sample(COLOURS[trace.ink], DASHES.get(trace.ink, "4 3" if trace.dashed else "")), name)
+        for name, trace in {trace.name: trace for trace in drawing.traces}.items()
+    ]
+    spots = {spot.name: spot for spot in drawing.spots}
+    return made + [(_sample(COLOURS[spot.ink]), name) for name, spot in spots.items()]
+
+
+def _sample(colour: str, dashes: str | None = None) -> Markup:
+    """A piece of a line, or a point where there are no dashes to give."""
+    drawn = f'<path d="M0 6h26" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
+    if dashes is None:
+        drawn = f'<circle cx="13" cy="6" r="4" fill="{colour}"/>'
+    return Markup(f'<svg width="26" height="12" aria-hidden="true">{drawn}</svg>')  # noqa: S704
+
+
+def _figures(document: ResultDocument) -> Iterator[tuple[str, Markup]]:
+    """Dots on a line for each method, and for each framework."""
+    if document.noise is not None:
+        yield "Noise by method, and the true ε of each", _drawn(partial(plot.noise, document.noise))
+    if document.frameworks is not None:
+        rows = [row for row in document.frameworks.rows if row.unit != "nats"]
+        if rows:
+            yield "ε of one release under each framework", _drawn(partial(plot.standings, rows))
 
 
 def _by_attacker(document: DecisionDocument) -> list[tuple[str, str, list[LimitAnswer]]]:
@@ -153,11 +206,15 @@ def picture(report: Report) -> Markup | None:
     """What is claimed and what was shown, drawn; None where neither has a curve."""
     with plot.style():
         figure = _figure(report)
-        if figure is None:
-            return None
+        return None if figure is None else _drawn(lambda: figure)
+
+
+def _drawn(draw: Callable[[], Figure]) -> Markup:
+    """A figure as markup."""
+    with plot.style():
         written = io.StringIO()
         unsaid = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(written, format="svg", metadata=unsaid)
+        draw().savefig(written, format="svg", metadata=unsaid)
     drawn = _COMMENT.sub("", written.getvalue())
     # Words are outlines, so no text of anybody's is in it.
     return Markup(drawn[drawn.index("<svg") :])  # noqa: S704

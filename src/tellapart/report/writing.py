@@ -13,10 +13,16 @@ from tellapart import _checks, _files
 from tellapart.data import sources
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.report.model import Report
+from tellapart.report.result_model import ResultDocument
 
-# What the data of a report have, and those of the document of a decision.
-_KEYS = ({"headline", "reasons", "curves", "made"}, {"headline", "answer", "toml", "made"})
-_KINDS = "a report, as report.of(verdict) gives, or the document of a decision"
+# What the data of a report have, those of the document of a decision, and those of a result.
+_KEYS = (
+    {"headline", "reasons", "curves", "made"},
+    {"headline", "answer", "toml", "made"},
+    {"headline", "reasons", "drawings", "made"},
+)
+_KINDS = "a report, as report.of(verdict) gives, the document of a decision or of a result"
+Document = Report | DecisionDocument | ResultDocument
 
 
 def target(path: str | Path, called: str = "path") -> Path:
@@ -78,7 +84,7 @@ def _is_report(file: Path) -> bool:
     return isinstance(held, dict) and any(keys <= set(held) for keys in _KEYS)
 
 
-def page(report: Report | DecisionDocument) -> str:
+def page(report: Document) -> str:
     """The whole report as one HTML text that needs nothing else, every word of it escaped.
 
     >>> import tellapart as ta
@@ -86,15 +92,17 @@ def page(report: Report | DecisionDocument) -> str:
     >>> report.page(report.of(ta.Laplace(1)))[:15]
     '<!DOCTYPE html>'
     """
-    _checks.instance((Report, DecisionDocument), _KINDS, report=report)
+    _checks.instance((Report, DecisionDocument, ResultDocument), _KINDS, report=report)
     from tellapart.report import html
 
     if isinstance(report, DecisionDocument):
         return html.decision_page(report)
+    if isinstance(report, ResultDocument):
+        return html.result_page(report)
     return html.page(report)
 
 
-def write(report: Report | DecisionDocument, path: str | Path) -> tuple[Path, Path]:
+def write(report: Document, path: str | Path) -> tuple[Path, Path]:
     """One page that needs nothing else, and the same as JSON beside it.
 
     Both are complete when they appear: they are written under other names first.
@@ -107,7 +115,7 @@ def write(report: Report | DecisionDocument, path: str | Path) -> tuple[Path, Pa
     >>> page.name, data.name
     ('claim.html', 'claim.json')
     """
-    _checks.instance((Report, DecisionDocument), _KINDS, report=report)
+    _checks.instance((Report, DecisionDocument, ResultDocument), _KINDS, report=report)
     place, beside = places(target(path))
     if isinstance(report, DecisionDocument):
         refuse_sources(place, report.sources)

@@ -99,12 +99,16 @@ def _main(answer: Mapping[str, object] | None) -> list[Html]:
     wait = element("p", "Working…", class_="quiet") if answer is None else None
     return [
         element(
-            "form",
-            element("h2", "Settings", class_="unseen"),
-            element("div", Html(str(given.get("controls", ""))), id="controls"),
-            element("button", "Done", type="button", id="done", class_="button main"),
-            id="settings",
-            aria_label="Settings",
+            "div",
+            element(
+                "form",
+                element("h2", "Settings", class_="unseen", id="settings-title", tabindex="-1"),
+                element("div", Html(str(given.get("controls", ""))), id="controls"),
+                element("button", "Done", type="button", id="done", class_="button main"),
+                id="settings",
+                aria_label="Settings",
+            ),
+            id="sheet",
         ),
         element(
             "div",
@@ -116,7 +120,9 @@ def _main(answer: Mapping[str, object] | None) -> list[Html]:
         element(
             "div",
             element("div", Html(str(given.get("bar", ""))), id="bar-dial"),
-            element("button", "All settings", type="button", id="all-settings"),
+            element(
+                "button", "All settings", type="button", id="all-settings", aria_haspopup="dialog"
+            ),
             id="bar",
         ),
     ]

@@ -18,6 +18,7 @@ from typing import Any
 from tellapart import _checks, decision
 from tellapart.decision import Decision
 from tellapart.decision.fields import NEIGHBOURS, TABLES, TITLE, Field
+from tellapart.decision.missing import TODO, UNSET
 from tellapart.decision.record import from_data, shown
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, Term, named_family, parse, terms
@@ -27,9 +28,6 @@ from tellapart.web.controls import unsaid
 # Bytes of a file, and letters of a link that has it.
 LARGEST_FILE = 64 * 1024
 LONGEST_LINK = 40_000
-# What nobody has said yet: texts that begin like this, and a day long gone, overdue for review.
-TODO = "TODO: "
-UNSET = date(1970, 1, 1)
 # Tables of which every key can be set on a page, beside the title.
 EDITED = ("release", "privacy", "decided")
 _TITLE = TODO + "what people call the release"
@@ -154,29 +152,6 @@ def unsaid_texts() -> dict[str, str]:
     begun = {f"{name}.{key}": x for name in EDITED for key, x in _to_do(name).items()}
     del begun["privacy.neighbours"]
     return {TITLE.key: _TITLE, **{path: _written(x) for path, x in begun.items()}}
-
-
-def unfilled(record: Decision) -> tuple[str, ...]:
-    """The keys of which nobody has said anything yet."""
-    return tuple(
-        key for key, value in _flat(record) if value == UNSET or str(value).startswith(TODO)
-    )
-
-
-def _flat(record: Decision) -> list[tuple[str, Any]]:
-    pairs: list[tuple[str, Any]] = []
-    for name, held in record.data().items():
-        if name == TITLE.key:
-            pairs.append((name, held))
-        elif isinstance(held, list):
-            pairs += [
-                (f"{name}[{k}].{key}", value)
-                for k, entries in enumerate(held, 1)
-                for key, value in entries.items()
-            ]
-        else:
-            pairs += [(f"{name}.{key}", value) for key, value in held.items()]
-    return pairs
 
 
 # -- values that people set -------------------------------------------------------------------

@@ -15,8 +15,7 @@ from urllib.parse import urlencode
 from tellapart import _checks
 from tellapart._decimals import plain_exponent
 from tellapart.mechanisms.catalogue import WORD_PARAMETERS, Term, terms
-from tellapart.report import Report
-from tellapart.report.decision_model import DecisionDocument
+from tellapart.report.writing import Document
 from tellapart.web.answer import Answer, Table, Words
 from tellapart.web.controls import Control, unsaid
 
@@ -49,7 +48,7 @@ class View(Generic[State]):
     state: type[State]
     controls: Callable[..., Sequence[Control]]
     answer: Callable[..., Answer]
-    report: Callable[..., Report | DecisionDocument] | None = None
+    report: Callable[..., Document] | None = None
     mechanisms: tuple[str, ...] = ()
     takes_file: bool = False
     load: Callable[[Dropped], Mapping[str, Any]] | None = None

@@ -282,6 +282,47 @@ def test_json_has_a_word_for_infinity(parsed):
     assert found["readings"][-1]["value"] == "inf"
 
 
+# -- reports of results ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "headline"),
+    [
+        ("compare laplace:epsilon=1 gaussian:sigma=1", "laplace:epsilon=1 leaks less, except"),
+        ("compare ours=laplace:epsilon=1 --deployments emojis", "ours leaks least, at every FPR"),
+        ("region --epsilon 1 --fpr 0.01 --tpr 0.05", "Impossible if the claim is true"),
+        ("region laplace --epsilon 1 --fpr 0.01 --tpr 0.02", "Possible under the claim"),
+        (
+            "region --epsilon 1 --precision 0.9 --recall 0.02 --prior 0.5",
+            "Impossible if the claim is true: TPR 0.02 at FPR 0.002222",
+        ),
+    ],
+)
+def test_a_report_says_what_the_command_says(run, tmp_path, monkeypatch, words, headline):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words.split(), "--report", "out.html")
+    assert (code, err) == (0, "")
+    assert out.endswith("Report: out.html and out.json\n")
+    filed = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert filed["headline"].startswith(headline)
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("compare --deployments", "come with the names of deployments"),
+        ("region --epsilon 1", "come with a claim and the rates of an attack on it"),
+        ("region --fpr 0.01 --tpr 0.05", "come with a claim and the rates of an attack on it"),
+    ],
+)
+def test_a_report_of_nothing_is_refused_at_once(run, tmp_path, monkeypatch, words, rule):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words.split(), "--report", "out.html")
+    assert (code, out) == (2, "")
+    assert f"--report must {rule}" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- compare ------------------------------------------------------------------------------------
 
 

@@ -4,10 +4,12 @@ import json
 import re
 
 import pytest
+from own_words import answered
 
 from tellapart import decision
 
 TEMPLATE = decision.template()
+ANSWERED = answered()
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def written(folder):
     """A decision file with some lines changed."""
 
     def write(*changes):
-        text = TEMPLATE
+        text = ANSWERED
         for old, new in changes:
             assert text.count(old) == 1, old
             text = text.replace(old, new)
@@ -44,6 +46,10 @@ def test_a_file_is_begun_answered_and_checked(run, folder):
     row = next(line for line in rest if line.startswith("  an insurer: PPV at FPR 0.001"))
     assert row.split()[-6:] == ["≈", "0.0200", "≤", "0.02", "2.6186", "(binding)"]
     assert "0.0060" in row
+    code, out, err = run("decide --check --today 2027-11-17")
+    assert (code, err) == (3, "")
+    assert out.startswith("NO VERDICT: a draft: 9 answers are missing (title, release.what, ")
+    (folder / "decision.toml").write_text(ANSWERED, encoding="utf-8")
     code, out, err = run("decide --check --today 2027-11-17")
     assert (code, err) == (0, "")
     assert out.splitlines()[0].startswith("STANDS: sigma = 4 keeps every limit")
@@ -118,7 +124,7 @@ def test_a_picture_is_drawn(run, written, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('title = "Patients by district, 2026"', "title = ", "a decision file must be TOML"),
+        ('title = "Patients by district, 2026."', "title = ", "a decision file must be TOML"),
         ("people = 12000", "peple = 12000", "release.people must be given, such as people = 12000"),
         ("people = 12000", "people = -3", "release.people must be at least 1, got -3"),
         ("[release]", "[relase]", "relase must be title or a table of a decision file (did you"),
@@ -294,6 +300,6 @@ def test_evidence_that_cannot_be_read_is_no_use(run, audited, folder, option):
 
 
 def test_a_title_of_several_lines_is_one_line_here(run, written):
-    written(('title = "Patients by district, 2026"', 'title = "Patients\\n\\n  by district"'))
+    written(('title = "Patients by district, 2026."', 'title = "Patients\\n\\n  by district"'))
     _, out, _ = run("decide --check --today 2026-12-01")
     assert "Patients by district. The limits ask for" in out

@@ -144,6 +144,26 @@ def test_pictures(run, folder, command):
     assert (folder / "picture.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.parametrize("command", ["frameworks", "noise"])
+def test_reports(run, folder, command):
+    code, out, _ = run(f"{command} chain.toml --report out.html")
+    assert code == 0
+    assert out.endswith("Report: out.html and out.json\n")
+    page = (folder / "out.html").read_text(encoding="utf-8")
+    assert "Correlated records: three weeks" in page
+    assert f"tellapart {command}" in re.sub("<[^>]*>", "", page)
+    filed = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    names = [row[0] for row in filed["tables"][0]["rows"]]
+    assert "group privacy" in names
+
+
+def test_a_report_needs_an_epsilon_to_keep(run, folder):
+    code, _, err = run("noise belief.toml --report out.html")
+    assert code == 2
+    assert "--report must come with an ε to keep" in err
+    assert not (folder / "out.html").exists()
+
+
 def test_noise_by_every_method(run):
     code, out, err = run("noise chain.toml")
     assert (code, err) == (0, "")
@@ -253,7 +273,7 @@ def test_help_has_examples(run, command):
     assert code == 0
     assert "A description of the data, in TOML." in out
     examples = re.findall(r"^ *tellapart (.+?) *$", out, re.M)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         assert example.startswith(f"{command} chain.toml")
         assert run(example)[::2] == (0, "")

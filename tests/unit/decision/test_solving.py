@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from own_words import answered
 
 import tellapart as ta
 from tellapart import decision
@@ -22,7 +23,7 @@ from tellapart.decision.unit import described
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import KINDS, WORD_PARAMETERS
 
-FIRST = replace(decision.parse(decision.template()), utility=None, alternatives=())
+FIRST = replace(decision.parse(answered()), utility=None, alternatives=())
 TODAY = datetime.date(2026, 11, 17)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_words import answered
 from parsed_page import Page
 
 import tellapart as ta
@@ -20,10 +21,11 @@ from tellapart.report import decision_document
 from tellapart.report.decision_document import unit_kind
 from tellapart.risk.catalogue import MEASURES
 from tellapart.risk.sentences import counted
+from tellapart.web import record as records
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "decisions"
 CASES = ("census", "cohort", "training")
-FIRST = decision.parse(decision.template())
+FIRST = decision.parse(answered())
 
 
 @cache
@@ -503,8 +505,8 @@ def test_every_risk_stands_beside_its_baseline_and_every_limit_beside_its_reason
     told = document(case)
     page = report.page(told)
     used = told.answer.at(told.answer.decision.mechanism.configured)
-    for part, answered in zip(told.attackers, used.attackers, strict=True):
-        shown = [one for one in answered.readings if one.key != "epsilon"]
+    for part, attacker in zip(told.attackers, used.attackers, strict=True):
+        shown = [one for one in attacker.readings if one.key != "epsilon"]
         assert [one.columns for one in part.risks] == [one.columns for one in shown]
         assert all(column in Page(page).text for one in shown for column in one.columns)
     for row in told.limits:
@@ -670,3 +672,26 @@ def test_the_page_forbids_scripts_and_asks_for_nothing():
     assert "<script" not in text
     assert not re.search(r"(href|src)\s*=", text)
     assert decision_document.REGISTRY in text
+
+
+def test_a_draft_says_so_first_and_names_what_is_missing():
+    page = report.page(report.of_decision(decision.parse(decision.template())))
+    page_one = first_page(page)
+    assert page_one.startswith("DRAFT")
+    for key in ("title", "release.what", "limit[1].reason", "decided.owner"):
+        assert key in page_one
+    assert "DRAFT" not in report.page(report.of_decision(FIRST))
+
+
+def test_a_file_begun_on_the_page_is_a_draft_whose_review_is_not_overdue():
+    begun = records.begun(
+        "laplace", "epsilon", {"max_advantage": 0.1}, {"prior": 0.5, "fpr": 0.01}, 0
+    )
+    told = report.of_decision(begun, today=datetime.date(2027, 11, 18))
+    assert {"title", "decided.owner", "decided.date", "decided.review"} <= {*told.missing}
+    assert told.alerts == ()
+    page_one = first_page(report.page(told))
+    assert "Not decided yet." in page_one
+    assert "1970" not in page_one
+    check = told.answer.check(datetime.date(2027, 11, 18))
+    assert (check.stands, check.overdue) == (None, False)

@@ -102,7 +102,7 @@ def test_the_question_explains_every_design_and_none_is_chosen():
     groups = [one for one in VIEW.controls(VIEW.state()) if isinstance(one, controls.ControlGroup)]
     every = {one.field: one for group in groups for one in group.controls}
     asked, direction = every["design"], every["orientation"]
-    assert (asked.label, asked.value, direction.value) == ("Experimental design", "", "")
+    assert (asked.label, asked.value, direction.value) == ("How the scores were made", "", "")
     assert [value for value, _ in asked.options] == list(DESIGNS)
     assert [value for value, _ in direction.options] == list(ORIENTATIONS)
     for answer in (VIEW.answer(AuditState(), None), VIEW.answer(AuditState(example=True), None)):

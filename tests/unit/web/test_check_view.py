@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,10 +21,11 @@ from tellapart.mechanisms.subject import curve_of
 from tellapart.web.answer import Answer, Table
 from tellapart.web.views.check import VIEW, CheckState
 
+COUNTED = {"design": "many-runs", "members": 1_000, "others": 1_000}
+
 
 def shown(**values: object) -> Answer:
-    counted = {"design": "many-runs", "members": 1_000, "others": 1_000}
-    return VIEW.answer(VIEW.read({**counted, **values}))
+    return VIEW.answer(VIEW.read({**COUNTED, **values}))
 
 
 @given(
@@ -179,15 +181,18 @@ def test_the_python_prints_what_the_page_shows(values: dict[str, object]) -> Non
 
 def test_commands_say_where_the_point_lies() -> None:
     promise, laplace = shown(), shown(mechanism="laplace:epsilon=1")
-    assert promise.command == "tellapart region --epsilon 1.0 --delta 0.0 --fpr 0.1 --tpr 0.35"
-    assert laplace.command == "tellapart risk laplace:epsilon=1 --fpr 0.1"
-    told = [getattr(one.parts[0], "note", "") for one in (promise, laplace, shown(members=0))]
-    assert ["Commands take no counts" in one for one in told] == [True, False, False]
-    assert ["which TPR is allowed" in one for one in told] == [False, True, False]
+    counts = "--true-positives 350 --members 1000 --false-positives 100 --non-members 1000"
+    start = f"tellapart audit {counts} --design many-runs"
+    assert promise.command == f"{start} --epsilon 1.0 --delta 0.0 --confidence 0.95"
+    assert laplace.command.startswith(f"{start} --mechanism laplace:epsilon=1 ")
+    rates = shown(members=0)
+    assert rates.command == "tellapart region --epsilon 1.0 --delta 0.0 --fpr 0.1 --tpr 0.35"
+    rates = shown(mechanism="laplace:epsilon=1", members=0)
+    assert rates.command == "tellapart region laplace:epsilon=1 --fpr 0.1 --tpr 0.35"
 
 
 def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    promise, laplace = shown(members=0), shown(mechanism="laplace:epsilon=1", fpr=0.02)
+    promise, laplace = shown(members=0), shown(mechanism="laplace:epsilon=1", members=0)
     assert main([*shlex.split(promise.command)[1:], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["possible"] is False
@@ -196,9 +201,31 @@ def test_the_commands_agree_with_the_page(capsys: pytest.CaptureFixture[str]) ->
         told["least_epsilon"], abs=1e-4
     )
     assert main([*shlex.split(laplace.command)[1:], "--json"]) == 0
-    readings = json.loads(capsys.readouterr().out)["readings"]
-    allowed = next(one["value"] for one in readings if one["key"] == "tpr")
-    assert float(row(laplace, "largest TPR allowed")[2:]) == pytest.approx(allowed, abs=1e-4)
+    assert json.loads(capsys.readouterr().out)["possible"] is False
+    assert laplace.headline == "Outside: impossible if the claim is true"
+    counted = shown(mechanism="laplace:epsilon=1")
+    assert main(shlex.split(counted.command)[1:]) == 1
+    assert row(counted, "ε that is shown") in capsys.readouterr().out
+
+
+def test_the_report_is_of_the_same_attack_and_its_command_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for values, code in (
+        ({"members": 0}, 0),
+        ({"members": 0, "mechanism": "laplace:epsilon=1"}, 0),
+        ({}, 1),
+    ):
+        made, filed = shown(**values), VIEW.report(VIEW.read({**COUNTED, **values}))
+        assert main(shlex.split(filed.made.command)[1:]) == code
+        written = json.loads(Path("report.json").read_text(encoding="utf-8"))
+        assert written["headline"] == filed.headline
+        assert made.reports
+        if code == 0:
+            for number in filed.numbers:  # as on the cards
+                assert (number.name, number.value) in [(x.name, x.value) for x in made.cards]
+    assert "Report: report.html and report.json" in capsys.readouterr().out
 
 
 def test_every_picture_has_the_point_where_it_can_be_dragged() -> None:

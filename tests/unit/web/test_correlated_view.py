@@ -203,3 +203,29 @@ def test_a_small_table_is_as_the_library_says() -> None:
     assert np.interp(spot.x, line.x, line.y) == pytest.approx(spot.y)
     independent = shown(about="table", p00=1, p01=1, p10=1, p11=1)
     assert independent.headline == "Noise for ε = 1 keeps ε = 1 for these records."
+
+
+@pytest.mark.parametrize("about", ["coefficients", "chain", "table"])
+def test_the_report_says_what_the_page_says(about: str, tmp_path: Path) -> None:
+    state = VIEW.read({"about": about, "length": 20})
+    answer, filed = VIEW.answer(state), VIEW.report(state)
+    assert answer.reports
+    assert filed.drawings == answer.drawings
+    assert set(answer.sentences) <= set(filed.reasons)
+    if about == "coefficients":
+        assert filed.tables[0].rows == table(answer).rows
+        assert filed.made.command == answer.command
+        return
+    scales = {row[0]: row[1] for row in filed.tables[0].rows}
+    methods = {"plain DP", "group privacy", "exact"}
+    assert {scales[name] for name in methods} <= {cells[1] for cells in table(answer).rows}
+    frameworks = {row[0]: row[1] for row in filed.tables[1].rows}
+    assert frameworks["Pufferfish"] == answer.cards[0].value
+    command, _, text = filed.made.command.partition(" <<'END'\n")
+    (tmp_path / "model.toml").write_text(text.removesuffix("END"), encoding="utf-8")
+    assert command.endswith("--report report.html")
+    typed = command.replace("/dev/stdin", str(tmp_path / "model.toml"))
+    typed = typed.replace("report.html", str(tmp_path / "report.html"))
+    assert main(shlex.split(typed)[1:]) == 0
+    written = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert [row[1] for row in written["tables"][0]["rows"]] == [*scales.values()]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellapart import decision
+from tellapart.decision.missing import missing
 from tellapart.decision.record import Attacker, RiskLimit
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import KINDS, families
@@ -49,9 +50,9 @@ def test_dials_make_a_record_of_every_mechanism_that_says_what_is_to_do(mechanis
     assert [limit.bound for limit in record.limits] == [0.1, 0.01]
     assert record.attackers[0].about.keys() == {"prior", "fpr", "predicate_weight"}
     assert {"title", "release.what", "privacy.unit", "limit[2].reason", "decided.owner"} <= {
-        *records.unfilled(record)
+        *missing(record)
     }
-    assert {"decided.date", "decided.review"} <= {*records.unfilled(record)}
+    assert {"decided.date", "decided.review"} <= {*missing(record)}
     assert records.values_of(record)["parameter"] == parameter
 
 

@@ -143,7 +143,7 @@ def test_every_kind_of_file_is_of_what_is_asked():
 
 def test_a_file_that_cannot_be_had_says_why():
     for path, values, kind in (
-        ("compare", {}, "report"),
+        ("glossary", {}, "report"),
         ("explore", {"prior": "7"}, "svg"),
         ("glossary", {}, "csv"),
     ):

@@ -19,8 +19,8 @@ from tellapart.cli.audit.matrix import MatrixOptions
 from tellapart.cli.audit.method import MethodOptions
 from tellapart.cli.audit.score_files import Columns, Files
 from tellapart.cli.deltas import AtDelta, Deltas, asked, deltas_at
-from tellapart.cli.options import Knowledge, Output, Values, Verbose, option_of
-from tellapart.cli.report_text import AuditAnswer, Claimed, Page, ReportAnswers
+from tellapart.cli.options import Knowledge, Output, Page, Values, Verbose, option_of
+from tellapart.cli.report_text import AuditAnswer, Claimed, ReportAnswers
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.subject import Subject

@@ -13,9 +13,9 @@ from tellapart import report as reporting
 from tellapart.budget.spending import RELATIONS, StepwiseBudget
 from tellapart.cli import terminal
 from tellapart.cli.budget import ledger_text
-from tellapart.cli.options import Json, Option, Output, TextOption
+from tellapart.cli.options import Json, Option, Output, Page, TextOption
 from tellapart.cli.process.exits import Exit
-from tellapart.cli.report_text import Page, ReportAnswers, written
+from tellapart.cli.report_text import ReportAnswers, written
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported
 from tellapart.mechanisms.catalogue.short_text import mechanism_of
 from tellapart.mechanisms.combine import Repeated

@@ -348,9 +348,33 @@ function copy(button, text) {
     .then(() => setTimeout(() => { button.textContent = label; }, 1500));
 }
 
+// On a phone the settings are a modal sheet: all else is inert, so that the focus stays in it.
 function sheet(open) {
+  const form = find("settings"), home = find("sheet");
+  if (open === root.classList.contains("sheet")) return;
   root.classList.toggle("sheet", open);
-  (open ? document.querySelector("#controls input, #controls select") : find("all-settings")).focus();
+  for (const [name, value] of [["role", "dialog"], ["aria-modal", "true"], ["aria-label", "Settings"]]) {
+    if (open) home.setAttribute(name, value);
+    else home.removeAttribute(name);
+  }
+  const behind = [...document.body.children, ...home.parentElement.children];
+  for (const one of behind) if (!one.contains(form)) one.inert = open;
+  if (open) page.scrolled = scrollY;
+  scrollTo(0, open ? 0 : page.scrolled);
+  (open ? form.querySelector("h2") : find("all-settings")).focus({ preventScroll: true });
+}
+const wide = matchMedia("(min-width: 56.01rem)");
+wide.addEventListener("change", () => { if (wide.matches) sheet(false); }); // a phone that was turned
+
+// From the last control on to the first, and back: the browser's own bar is not between them.
+function circle(event) {
+  const css = "a[href], button, input, select, textarea, summary";
+  const every = [...find("settings").querySelectorAll(css)].filter((one) => !one.disabled && one.getClientRects().length);
+  const [first, last] = [every[0], every.at(-1)], at = document.activeElement;
+  const out = event.shiftKey ? at === first || !every.includes(at) : at === last;
+  if (!out) return;
+  event.preventDefault();
+  (event.shiftKey ? last : first).focus();
 }
 
 document.addEventListener("click", (event) => {
@@ -377,7 +401,9 @@ document.addEventListener("click", (event) => {
   else if (at("#done")) sheet(false);
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && root.classList.contains("sheet")) sheet(false);
+  if (!root.classList.contains("sheet")) return;
+  if (event.key === "Escape") sheet(false);
+  if (event.key === "Tab") circle(event);
 });
 for (const home of [find("settings"), find("bar")]) if (home) bind(home, change, take, wrong);
 window.addEventListener("pagehide", keep);

@@ -154,7 +154,7 @@ def _design_step(state: AuditState) -> list[Control]:
     locked = judged(state)
     design = Select(
         "design",
-        "Experimental design",
+        "How the scores were made",
         state.design,
         tuple(_DESIGNS.items()),
         "No verdict before it is said: the same scores prove much, little or nothing, depending on "

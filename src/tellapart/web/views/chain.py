@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart import _checks
+from tellapart import _checks, choose, report
 from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
+from tellapart.report.result_model import ResultDocument
 from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.worlds import MarkovChain, Sum
-from tellapart.worlds.frameworks import group_privacy, pufferfish
+from tellapart.worlds.frameworks import compare_frameworks, group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
 
+_TITLE = "A Markov chain of records"
 LONGEST = 300  # longer ones take longer than a page should
 _LENGTHS = np.unique(np.geomspace(2, LONGEST, 20).round().astype(int))
 _ABOUT = (
@@ -95,6 +97,7 @@ def answer(asked: ChainQuestion) -> Answer:
         (_table(rows), Words("What the chain is", _ABOUT)),
         _python(asked),
         _command(asked),
+        reports=True,
         number=enough.spent if enough.spent in headline else "",
         cards=(
             Card("True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"),
@@ -172,6 +175,21 @@ def _drawing(asked: ChainQuestion, plain: ChainRow) -> Drawing:
 
 def _worst(chain: MarkovChain, scale: float) -> float:
     return float(np.nanmax(chain_epsilon_bound(chain, scale, Sum())))
+
+
+def document(asked: ChainQuestion) -> ResultDocument:
+    """The report: noise by every method, and noise for ε under every framework."""
+    shown, model = answer(asked), asked.chain()
+    release = Laplace.with_epsilon(asked.epsilon)
+    return report.of_correlated(
+        noise=choose.noise_table(model, Sum(), asked.epsilon),
+        frameworks=compare_frameworks(model, Sum(), release),
+        name=_TITLE,
+        about=(*shown.sentences, *_ABOUT[:2]),
+        release=f"Laplace noise for ε = {short(asked.epsilon)}",
+        drawings=shown.drawings,
+        command=shown.command.replace(" <<", " --report report.html <<", 1),
+    )
 
 
 def _python(asked: ChainQuestion) -> str:

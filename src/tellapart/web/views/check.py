@@ -5,18 +5,20 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from tellapart import _checks, audit, pictures, risk
+from tellapart import _checks, audit, pictures, report, risk
 from tellapart._numeric.text import Scale, fixed, short
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
+from tellapart.curve.region import PrivacyRegion
 from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.report.results import allowed, failures
+from tellapart.report.writing import Document
 from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls
 from tellapart.web.answer import Answer, Card, Next, Table
@@ -67,21 +69,6 @@ def each_confidence(together: float) -> float:
     return 1 - (1 - together) * CORNER
 
 
-def failures(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[Failure, ...]:
-    """The inequalities of the claim that a point breaks, by the library's region of it."""
-    region = allowed(curve)
-    if isinstance(region, PrivacyRegion):
-        return region.failures(fpr, tpr=tpr)
-    return region.failures(fpr, 1 - tpr)
-
-
-def allowed(curve: TradeoffCurve) -> PrivacyRegion | MechanismRegion:
-    """All that attacks can do if the claim is true."""
-    if isinstance(curve, GuaranteeCurve):
-        return PrivacyRegion(curve.claimed_epsilon, curve.claimed_delta)
-    return MechanismRegion(curve)
-
-
 def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
     """Where the attack lies, what it needs and, with counts, what they prove."""
     imports = "from tellapart.curve.region import MechanismRegion\n"
@@ -125,14 +112,21 @@ def _proof(claim: str, curve: TradeoffCurve, sample: Sample, delta: float) -> li
     ]
 
 
-def command_of(claim: str, curve: TradeoffCurve, seen: Seen) -> str:
-    """Where the attack lies; counts are judged in Python, as commands read files of scores."""
+def command_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str:
+    """Where the attack lies; of counts, what they prove."""
+    claimed = ""
     if isinstance(curve, GuaranteeCurve):
+        claimed = f"--epsilon {curve.claimed_epsilon!r} --delta {curve.claimed_delta!r}"
+    if seen.sample is not None:
+        some = seen.sample.counts
+        at = controls.at_delta_option(claim, delta)
+        named = claimed or f"--mechanism {shlex.quote(claim)}{at}"
         return (
-            f"tellapart region --epsilon {curve.claimed_epsilon!r} "
-            f"--delta {curve.claimed_delta!r} --fpr {seen.fpr!r} --tpr {seen.tpr!r}"
+            f"tellapart audit --true-positives {some.true_positives} --members {some.members} "
+            f"--false-positives {some.false_positives} --non-members {some.non_members} "
+            f"--design many-runs {named} --confidence {seen.sample.confidence!r}"
         )
-    return f"tellapart risk {shlex.quote(claim)} --fpr {seen.fpr!r}"
+    return f"tellapart region {claimed or shlex.quote(claim)} --fpr {seen.fpr!r} --tpr {seen.tpr!r}"
 
 
 _KINDS = (("roc", "The attack and the claim"), ("roc-log", "At low FPR"))
@@ -155,8 +149,6 @@ _NOTE = (
 )
 
 _SURE = "within the verdict's confidence"
-_ONLY_WHERE = "Commands take no counts: the one below says where the point lies, Python all of it."
-_ALLOWED = "The command below says which TPR is allowed, Python all of it."
 
 
 @dataclass(frozen=True)
@@ -218,17 +210,14 @@ def _answer(state: CheckState) -> Answer:
         _checks.refuse("picture", f"be one of {', '.join(dict(_KINDS))}", state.picture)
     if state.design not in ("", *_DESIGNS):
         _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
-    # Of counts that depend on each other nothing follows: their rates are all there is.
-    members = state.members if state.design == "many-runs" else 0
-    attack = seen(state.fpr, state.tpr, members, state.others, state.confidence)
+    attack = _seen(state)
     broken = failures(curve, attack.fpr, attack.tpr)
     evidence = None
     if attack.sample is not None:
         evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
     headline, mark, sentences = _headline(state, subject, attack, evidence, bool(broken))
     signs = [f"✗ {each}." for each in broken] or ["✓ Every inequality of the claim holds here."]
-    told_at = controls.told_at(state.mechanism, state.at_delta)
-    delta = curve.claimed_delta if isinstance(curve, GuaranteeCurve) else told_at
+    delta = _delta(state, curve)
     return Answer(
         headline,
         (*signs, *sentences),
@@ -236,7 +225,8 @@ def _answer(state: CheckState) -> Answer:
         tuple(_drawing(kind, state, curve, attack, bool(broken), mark) for kind, _ in _KINDS),
         (_numbers(curve, attack, delta, evidence),),
         python_of(state.mechanism, curve, attack, delta),
-        command_of(state.mechanism, curve, attack),
+        command_of(state.mechanism, curve, attack, delta),
+        reports=True,
         cards=_cards(state, curve, attack, delta, evidence),
         picture=state.picture,
         scope="An attack outside the region refutes the claim; one inside proves nothing.",
@@ -245,6 +235,35 @@ def _answer(state: CheckState) -> Answer:
             Next("explore", "Explore the claim", "what any attack finds under it"),
         ),
     )
+
+
+def _seen(state: CheckState) -> Seen:
+    # Of counts that depend on each other nothing follows: their rates are all there is.
+    members = state.members if state.design == "many-runs" else 0
+    return seen(state.fpr, state.tpr, members, state.others, state.confidence)
+
+
+def _delta(state: CheckState, curve: TradeoffCurve) -> float:
+    """The δ of every ε."""
+    if isinstance(curve, GuaranteeCurve):
+        return curve.claimed_delta
+    return controls.told_at(state.mechanism, state.at_delta)
+
+
+def _report(state: CheckState) -> Document:
+    """The verdict of counts as an audit reports it; of rates alone, whether they are possible."""
+    subject, attack = parse(state.mechanism), _seen(state)
+    curve, name = curve_of(subject), text_in_words(state.mechanism)
+    delta = _delta(state, curve)
+    command = f"{command_of(state.mechanism, curve, attack, delta)} --report report.html"
+    if attack.sample is None:
+        return report.of_attack(
+            subject, fpr=attack.fpr, tpr=attack.tpr, delta=delta, name=name, command=command
+        )
+    evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
+    called = None if isinstance(curve, GuaranteeCurve) else state.mechanism
+    verdict = audit.judge(subject, evidence, name=called)
+    return report.of(verdict, name=name, delta=delta or None, command=command)
 
 
 def _cards(
@@ -361,11 +380,11 @@ def _numbers(
             f"of any mechanism, at δ = {short(delta)}",
         ),
     ]
-    note = [] if isinstance(curve, GuaranteeCurve) else [_ALLOWED]
+    note = ""
     if attack.sample is not None and evidence is not None:
         rows += _limits(attack.sample, evidence.epsilon_lower(delta), delta)
-        note = [_NOTE, _ONLY_WHERE if isinstance(curve, GuaranteeCurve) else _ALLOWED]
-    return Table("In numbers", ("number", "value", "what it is"), tuple(rows), " ".join(note))
+        note = _NOTE
+    return Table("In numbers", ("number", "value", "what it is"), tuple(rows), note)
 
 
 def _limits(sample: Sample, shown: LowerBound, delta: float) -> list[tuple[str, str, str]]:
@@ -390,5 +409,6 @@ VIEW = View(
     CheckState,
     _controls_of,
     _answer,
+    _report,
     mechanisms=("mechanism",),
 )

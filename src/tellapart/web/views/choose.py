@@ -36,10 +36,14 @@ from tellapart.web.controls import (
     at_delta_option,
     told_at,
 )
+from tellapart.web.glossary import TERMS
 from tellapart.web.view import Dropped, Packed, View, read_state
 from tellapart.web.views import decided, limits_drawn, schedules
+from tellapart.web.views.explore import one_decimal
 
 _NO_RECORD = Packed("")
+
+_CARDS = 4  # as many as stand side by side
 
 
 @dataclass(frozen=True)
@@ -365,9 +369,13 @@ def _chosen(
         headline=headline,
         number=number,
         aside=_binding(choice, limits),
-        cards=(
-            *limit_cards(limits, [limit.value(curve) for limit in limits], choice.binding),
-            *_cost_cards(state, family, value, readings, margin),
+        cards=_with_people(
+            [
+                *limit_cards(limits, [limit.value(curve) for limit in limits], choice.binding),
+                *_cost_cards(state, family, value, readings, margin),
+            ],
+            state,
+            readings,
         ),
         sentences=(f"{setting} for {state.mechanism}{setting.by}.",),
         drawings=limits_drawn.drawings(
@@ -414,7 +422,8 @@ def limit_cards(
             f"limit {short(limit.bound)}",
             f"{'binding constraint' if limit == binding else 'kept'}; without the output "
             f"{short(limit.value(nothing()), 3)}",
-            share=limits_drawn.shares(limit, value),
+            limit.label if limit.label in TERMS else "",
+            limits_drawn.shares(limit, value),
         )
         for limit, value in order[:most]
     )
@@ -441,6 +450,19 @@ def _cost_cards(
             Card("Error of the answer", f"± {short(margin, 3, up=True)}", "", "95 % of answers")
         )
     return cards
+
+
+def _with_people(
+    cards: list[Card], state: ChooseState, readings: Sequence[Reading]
+) -> tuple[Card, ...]:
+    """Four of them: where there is room, what it comes to as a count of members."""
+    fpr, tpr = state.attacker[FPR.key], next(x for x in readings if x.key == "tpr")
+    if len(cards) < _CARDS and "max_tpr" not in state.bounds:
+        beside = f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}"
+        cards.append(
+            Card("Members found", one_decimal(100 * tpr.value, True), "of 100", beside, "TPR")
+        )
+    return tuple(cards)
 
 
 def ways(state: ChooseState) -> Table:

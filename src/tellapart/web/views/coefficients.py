@@ -15,6 +15,8 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.mechanisms.catalogue import KINDS, named_family
 from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.pictures import INKS
+from tellapart.report.result_model import Number, ReportTable, ResultDocument
+from tellapart.report.results import made_by
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
 from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.worlds import Adversary
@@ -106,6 +108,7 @@ def answer(asked: CoefficientsQuestion) -> Answer:
         (_table(asked, rows), Words("What the coefficients are", _ABOUT)),
         _python(asked),
         _command(asked),
+        reports=True,
         number="" if rows[-1].epsilon is None else _shown(rows[-1].epsilon),
         cards=_cards(asked, rows[0], rows[-1]),
         scope=f"These numbers are {scope(asked.subject(1.0))}.",
@@ -232,6 +235,26 @@ def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawin
     low = float(min(0.5, asked.bound))
     y = Axis(_AXES[asked.measure], low, 1)
     return Drawing("Risk and ε", words, Axis("ε", x[0], x[-1], True), y, (limit, *lines), spots)
+
+
+def document(asked: CoefficientsQuestion) -> ResultDocument:
+    """The report: the largest ε for each attacker, and the command that files its meaning."""
+    shown, table = answer(asked), _table(asked, _rows(asked))
+    return ResultDocument(
+        kind="Correlated records",
+        title="What the attacker knows beforehand",
+        headline=shown.headline,
+        mark=shown.mark,
+        reasons=shown.sentences,
+        numbers=tuple(
+            Number(card.name, " ".join(filter(None, (card.value, card.unit))), card.beside)
+            for card in shown.cards
+        ),
+        drawings=shown.drawings,
+        tables=(ReportTable(table.title, table.head, table.rows, table.note),),
+        assumptions=_ABOUT,
+        made=made_by(shown.command),
+    )
 
 
 def _python(asked: CoefficientsQuestion) -> str:

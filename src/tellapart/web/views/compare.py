@@ -9,15 +9,16 @@ from functools import lru_cache
 from itertools import combinations
 from operator import attrgetter
 
-from tellapart import _checks, pictures, risk
+from tellapart import _checks, pictures, report, risk
 from tellapart._numeric.text import short
-from tellapart.choose.comparison import GAPS, VERBS, Comparison, Pair, pair
+from tellapart.choose.comparison import GAPS, Comparison, Pair, pair
 from tellapart.deployments import CAVEATS, DEPLOYMENTS, Deployment
 from tellapart.drawing.record import Ink, Mark, Spot
 from tellapart.mechanisms.catalogue import KINDS as MECHANISMS
 from tellapart.mechanisms.catalogue import WRAPPERS, parse, terms
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of, scope
+from tellapart.report.result_model import ResultDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls
 from tellapart.web.answer import Answer, Card, Next, Table, Words
@@ -234,7 +235,7 @@ def _answer(state: CompareState) -> Answer:
     drawn = pictures.every({called(name): curve for name, curve in curves.items()}, state.prior)
     head, *cells = comparison.cells()
     parts: list[Table | Words] = []
-    if len(comparison.pairs) > 1:
+    if comparison.pairs:
         parts.append(Words("Who leaks more", tuple(f"{pair}." for pair in comparison.pairs)))
     note = _FIRST_THREE if deployed else ""
     parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
@@ -244,10 +245,10 @@ def _answer(state: CompareState) -> Answer:
         head, *cells = comparison.gaps()
         title = "By how much"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
+    said = comparison.renamed(_shortly(comparison.names)).brief()
     return Answer(
-        headline=f"{_in_people_s_words(_headline(comparison), comparison.names)}.",
+        headline=f"{said[0].upper()}{said[1:]}.",
         sentences=_sentences(comparison, deployed),
-        aside=_aside(comparison, state),
         cards=_cards(comparison, state),
         drawings=tuple(
             replace(drawn[kind], kind=kind, title=title, spots=tuple(_spots(comparison, kind)))
@@ -257,6 +258,7 @@ def _answer(state: CompareState) -> Answer:
         parts=tuple(parts),
         python=python_of(state),
         command=command_of(state),
+        reports=True,
         scope="Each number is for its own mechanism and its own unit of privacy.",
         next=(
             Next("explore", "Explore the first", "what an attack on it finds"),
@@ -283,17 +285,22 @@ def _checked(state: CompareState) -> None:
         _checks.refuse("picture", f"be one of {', '.join(known)}", state.picture)
 
 
-def _in_people_s_words(said: str, names: Sequence[str]) -> str:
-    for name in sorted(names, key=len, reverse=True):
-        said = said.replace(name, called(name))
-    return said
+# Letters of a name, above which a headline takes its kind or its number instead.
+_LONGEST = 24
 
 
-def _aside(comparison: Comparison, state: CompareState) -> str:
-    """Who leaks least to the attacker that is set."""
-    found = {name: _of(comparison, k, "tpr") for k, name in enumerate(comparison.names)}
-    least = min(found, key=lambda name: found[name])
-    return f"At FPR {short(state.fpr)}, {called(least)} leaks least."
+def _shortly(names: Sequence[str]) -> dict[str, str]:
+    """What a headline calls each, in a few letters: in full, by its kind, or by its number."""
+    kinds = [called(name).partition(" (")[0] for name in names]
+    short_ones = {
+        name: called(name)
+        if len(called(name)) <= _LONGEST
+        else kind
+        if len(kind) <= _LONGEST and kinds.count(kind) == 1
+        else f"no. {k}"
+        for k, (name, kind) in enumerate(zip(names, kinds, strict=True), 1)
+    }
+    return short_ones if len({*short_ones.values()}) == len(names) else {x: x for x in names}
 
 
 def _of(comparison: Comparison, place: int, key: str) -> float:
@@ -303,9 +310,10 @@ def _of(comparison: Comparison, place: int, key: str) -> float:
 def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
     """One for each: how many members are found, and its ε; the least is marked."""
     found = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
+    numbered = any(text.startswith("no. ") for text in _shortly(comparison.names).values())
     return tuple(
         Card(
-            called(name),
+            f"{k + 1}. {called(name)}" if numbered else called(name),
             one_decimal(100 * found[k], True),
             "of 100",
             f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε = "
@@ -314,21 +322,6 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
         )
         for k, name in enumerate(comparison.names)
     )
-
-
-def _headline(comparison: Comparison) -> str:
-    if not comparison.pairs:
-        return f"{len(comparison.names)} mechanisms side by side"
-    if len(comparison.pairs) == 1:
-        said = str(comparison.pairs[0])
-        return f"The{said[3:]}" if said.startswith("the ") else said
-    beaten = {(pair.first, pair.second): pair.first_leaks for pair in comparison.pairs}
-    beaten |= {(pair.second, pair.first): pair.second_leaks for pair in comparison.pairs}
-    for name in comparison.names:
-        if all(beaten[name, other] for other in comparison.names if other != name):
-            verb = VERBS[curve_of(_subject(name)).bound]
-            return f"{name} {verb} most, at every FPR"
-    return "Which of them leaks most depends on the FPR"
 
 
 def _sentences(comparison: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
@@ -381,6 +374,29 @@ def _height(fnr: float, picture: str) -> float:
     return 1 - fnr if picture.startswith("roc") else fnr
 
 
+def _report(state: CompareState) -> ResultDocument:
+    comparison = _compared(state)
+    names = {name: called(name) for name in comparison.names}
+    if len({*names.values()}) < len(names):
+        names = {name: name for name in names}
+    deployed = {each.name: each for each in state.deployments.values()}
+    about = {
+        names[name]: f"{deployed[name].promise}, for {deployed[name].per}"
+        if name in deployed
+        else name
+        for name in names
+    }
+    return report.of_comparison(
+        {names[name]: _subject(name) for name in names},
+        about=about,
+        caveats=(*_sentences(comparison, list(deployed.values())), *(CAVEATS if deployed else ())),
+        command=f"{command_of(state)} --report report.html",
+        comparison=comparison.renamed(names),
+        prior=state.prior,
+        fpr=state.fpr,
+    )
+
+
 VIEW = View(
     "/compare",
     "Compare",
@@ -390,5 +406,6 @@ VIEW = View(
     CompareState,
     _controls_of,
     _answer,
+    _report,
     mechanisms=FIELDS,
 )

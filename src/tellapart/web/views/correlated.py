@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tellapart import _checks
 from tellapart._numeric.text import Scale
 from tellapart.mechanisms.catalogue import PrivateSide
+from tellapart.report.result_model import ResultDocument
 from tellapart.risk.catalogue import FPR
 from tellapart.web import controls
 from tellapart.web.answer import Answer
@@ -112,7 +113,7 @@ def _of_chain(state: CorrelatedState) -> list[ControlGroup]:
     )
     ends = ("short", "long")
     length = Dial("length", "records", state.length, 2, chain.LONGEST, Scale.WHOLE, ends=ends)
-    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
+    promise = replace(controls.parameter_dial("epsilon", "epsilon", state.epsilon), lead=True)
     return [
         ControlGroup("A chain of zeros and ones", (zeros, ones, length)),
         ControlGroup("Guarantee", (promise,)),
@@ -131,23 +132,47 @@ def _of_table(state: CorrelatedState) -> list[ControlGroup]:
         Dial(field, label, getattr(state, field), 0.01, 1, Scale.LINEAR, ends=often)
         for field, label in labels.items()
     ]
-    promise = controls.parameter_dial("epsilon", "epsilon", state.epsilon)
+    promise = replace(controls.parameter_dial("epsilon", "epsilon", state.epsilon), lead=True)
     return [
         ControlGroup("How often, of two records", tuple(cells)),
         ControlGroup("Guarantee", (promise,)),
     ]
 
 
-def _answer(state: CorrelatedState) -> Answer:
+Question = chain.ChainQuestion | joint.JointQuestion | coefficients.CoefficientsQuestion
+
+
+def _question(state: CorrelatedState) -> Question:
+    """What is asked, of one of three kinds of knowledge."""
     about = _one_of("about", state.about, dict(_ABOUT))
     given = {name: getattr(state, name) for name in _SHOWN[about]}
     if about == "chain":
-        return chain.answer(chain.ChainQuestion(**given))
+        return chain.ChainQuestion(**given)
     if about == "table":
-        return joint.answer(joint.JointQuestion(**given))
+        return joint.JointQuestion(**given)
     _one_of("measure", state.measure, coefficients.RISKS)
     _one_of("release", state.release, coefficients.FAMILIES)
-    return coefficients.answer(coefficients.CoefficientsQuestion(**given))
+    return coefficients.CoefficientsQuestion(**given)
+
+
+def _answer(state: CorrelatedState) -> Answer:
+    match _question(state):
+        case chain.ChainQuestion() as asked:
+            return chain.answer(asked)
+        case joint.JointQuestion() as asked:
+            return joint.answer(asked)
+        case asked:
+            return coefficients.answer(asked)
+
+
+def _report(state: CorrelatedState) -> ResultDocument:
+    match _question(state):
+        case chain.ChainQuestion() as asked:
+            return chain.document(asked)
+        case joint.JointQuestion() as asked:
+            return joint.document(asked)
+        case asked:
+            return coefficients.document(asked)
 
 
 def _one_of(name: str, value: str, known: dict[str, Any]) -> str:
@@ -165,4 +190,5 @@ VIEW = View(
     CorrelatedState,
     _controls_of,
     _answer,
+    _report,
 )

@@ -12,6 +12,7 @@ from tellapart.choose.named_limits import Setting, explained
 from tellapart.decision import Decision
 from tellapart.decision.consistency import Question
 from tellapart.decision.fields import NEIGHBOURS, TABLES
+from tellapart.decision.missing import missing
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.decision.solving import Answer as Solved
 from tellapart.decision.solving import LimitAnswer
@@ -202,7 +203,7 @@ _SAID = {
 def chosen_words(setting: Setting, family: NamedFamily) -> tuple[str, str]:
     """The headline, and the number in it that people act on."""
     if len(setting.values) > 1:  # they hold together alone, as they are
-        return f"Set {setting} ({setting.by.removeprefix(', by ')}).", str(setting)
+        return f"Set {setting} ({_by(setting)}).", str(setting)
     ((key, value),) = setting.values.items()
     number = short(value, 6)
     if float(number) != value:
@@ -211,8 +212,14 @@ def chosen_words(setting: Setting, family: NamedFamily) -> tuple[str, str]:
     label = PARAMETERS[key].label.partition(",")[0]
     said = _SAID.get(key, f"Set the {label} to {{}} {more}.").format(number)
     if key != family.parameter:
-        said = f"{said[:-1]} ({setting.by.removeprefix(', by ')})."
+        said = f"{said[:-1]} ({_by(setting)})."
     return said, number
+
+
+def _by(setting: Setting) -> str:
+    """The parameter that was chosen, by its symbol where it has one."""
+    key, equals, value = setting.by.removeprefix(", by ").partition(" = ")
+    return f"{PARAMETERS[key].symbol or key}{equals}{value}"
 
 
 def _cards(answer: Solved) -> tuple[Card, ...]:
@@ -223,14 +230,14 @@ def _cards(answer: Solved) -> tuple[Card, ...]:
             f"{limit.attacker}: {limit.asked.label}",
             limit.reading.columns[1],
             f"limit {short(limit.asked.bound)}",
-            "binding constraint"
-            if limit.binding
-            else f"without the output {limit.reading.columns[0]}",
+            f"{'binding constraint; ' if limit.binding else ''}without the output "
+            f"{limit.reading.columns[0]}",
         )
         for limit in used[:3]
     ]
     epsilon = fixed(answer.epsilon, up=True)
-    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", "at most", "ε"))
+    said = "at most; 0 without the release"
+    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", said, "ε"))
 
 
 _PYTHON = f"""\
@@ -361,9 +368,8 @@ def _asked(questions: Sequence[Question]) -> tuple[Words, ...]:
 def _said_beside(given: Decision) -> tuple[Words, ...]:
     """What is still to be said, and what the file says that nothing here sets."""
     parts = []
-    missing = record.unfilled(given)
-    if missing:
-        parts.append(Words("Still to fill in", (", ".join(missing),)))
+    if unsaid := missing(given):
+        parts.append(Words("Still to fill in", (", ".join(unsaid),)))
     kept = []
     for name in _KEPT:
         held = getattr(given, RECORDS[name][0])

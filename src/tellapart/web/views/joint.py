@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart import _checks, choose
+from tellapart import _checks, choose, report
 from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.mechanisms.noise import Laplace
+from tellapart.report.result_model import ResultDocument
 from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.worlds import JointTable, Sum
-from tellapart.worlds.frameworks import pufferfish
+from tellapart.worlds.frameworks import compare_frameworks, pufferfish
 
+_TITLE = "Two correlated records"
 _EPSILONS = np.geomspace(0.1, 4, 15)
 _ABOUT = (
     "Two records are 0 or 1, and the table says how often each pair occurs; its numbers are scaled "
@@ -85,6 +87,7 @@ def answer(asked: JointQuestion) -> Answer:
         ),
         python=_python(asked),
         command=_command(asked),
+        reports=True,
         number=spent,
         cards=(
             Card("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
@@ -112,6 +115,21 @@ def _drawing(asked: JointQuestion, true: float) -> Drawing:
     words = "Above the dashed line, correlation gives away more than the nominal ε."
     across, up = Axis("nominal ε", 0, x[-1]), Axis("true ε", 0, 1.05 * max(y))
     return Drawing("True ε and nominal ε", words, across, up, lines, (spot,))
+
+
+def document(asked: JointQuestion) -> ResultDocument:
+    """The report: noise by every method, and noise for ε under every framework."""
+    shown, model = answer(asked), asked.model
+    release = Laplace.with_epsilon(asked.epsilon)
+    return report.of_correlated(
+        noise=choose.noise_table(model, Sum(), asked.epsilon),
+        frameworks=compare_frameworks(model, Sum(), release),
+        name=_TITLE,
+        about=(*shown.sentences, *_ABOUT[:2]),
+        release=f"Laplace noise for ε = {short(asked.epsilon)}",
+        drawings=shown.drawings,
+        command=shown.command.replace(" <<", " --report report.html <<", 1),
+    )
 
 
 def _python(asked: JointQuestion) -> str:

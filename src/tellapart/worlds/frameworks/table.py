@@ -32,7 +32,7 @@ def as_table(rows: Sequence[FrameworkResult], width: int = 100) -> str:
     Pufferfish  = 2.0000  no        record 3 = 1 against 0; worst case: output 7
     """
     width = _checks.whole(20, width=width)
-    cells = [HEAD, *(_cells(row) for row in rows)]
+    cells = [HEAD, *(cells_of(row) for row in rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(3)]
     room = width - sum(widths) - 3 * len(_GAP)
     if room < -len(_GAP):
@@ -123,7 +123,8 @@ def statement(secret: Any) -> str:
     return str(secret)
 
 
-def _cells(row: FrameworkResult) -> tuple[str, str, str, str]:
+def cells_of(row: FrameworkResult) -> tuple[str, str, str, str]:
+    """A framework's name, its ε, whether that composes, and the secret pair that leaks most."""
     text = "nothing" if row.epsilon == 0 else ""
     words = text if row.witness is None else in_words(row.witness)
     return row.framework, shown(row), "yes" if row.composes else "no", words

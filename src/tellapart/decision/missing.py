@@ -1,0 +1,78 @@
+"""Missing answers of a decision file: marked as still to do, or examples that nobody replaced."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from typing import Any
+
+from tellapart.decision.fields import TITLE
+from tellapart.decision.record import Decision
+
+# What nobody has said yet: texts that begin like this, and a day long gone.
+TODO = "TODO: "
+UNSET = date(1970, 1, 1)
+# Words about one release, which no other has: an example of them is no answer.
+_OWN_WORDS = frozenset(
+    {
+        "title",
+        "release.what",
+        "release.data",
+        "release.member",
+        "attacker.knows",
+        "limit.reason",
+        "utility.what",
+        "alternative.why_not",
+        "decided.owner",
+    }
+)
+
+
+def missing(decision: Decision) -> tuple[str, ...]:
+    """The keys that nobody has answered: to do, or as the file of ``--init`` has them.
+
+    >>> from tellapart import decision
+    >>> missing(decision.parse(decision.template()))[:3]
+    ('title', 'release.what', 'release.data')
+    """
+    return tuple(
+        place for place, key, value in _flat(decision) if unsaid(value) or _example(key, value)
+    )
+
+
+def unsaid(value: Any) -> bool:
+    """Whether a text or a day is still to be said."""
+    return value == UNSET or str(value).startswith(TODO.strip())
+
+
+def _example(key: str, value: Any) -> bool:
+    return key in _OWN_WORDS and value in _examples()[key]
+
+
+@cache
+def _examples() -> dict[str, set[Any]]:
+    """What the file of ``--init`` says, by key."""
+    from tellapart.decision.toml_text import parse, template
+
+    held: dict[str, set[Any]] = {}
+    for _, key, value in _flat(parse(template())):
+        if key in _OWN_WORDS:
+            held.setdefault(key, set()).add(value)
+    return {key: held.get(key, set()) for key in _OWN_WORDS}
+
+
+def _flat(decision: Decision) -> list[tuple[str, str, Any]]:
+    """Every value with its place in the file (``limit[2].reason``), and its key there."""
+    found: list[tuple[str, str, Any]] = []
+    for name, held in decision.data().items():
+        if name == TITLE.key:
+            found.append((name, name, held))
+        elif isinstance(held, list):
+            found += [
+                (f"{name}[{k}].{key}", f"{name}.{key}", value)
+                for k, entries in enumerate(held, 1)
+                for key, value in entries.items()
+            ]
+        else:
+            found += [(f"{name}.{key}", f"{name}.{key}", x) for key, x in held.items()]
+    return found
