@@ -25,8 +25,6 @@ from tellapart.errors import Infeasible, InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import curve_of
 
-__all__ = ["Answer", "LimitAnswer", "answer"]
-
 
 def answer(
     decision: Decision, certify: bool = True, folder: str | PathLike[str] | None = None

@@ -18,7 +18,7 @@ from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.curve.guarantees import nothing
 from tellapart.decision import Decision
-from tellapart.decision.solving import Answer as Solved
+from tellapart.decision.answer import Answer as Solved
 from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily, Term, terms
