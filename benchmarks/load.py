@@ -27,8 +27,8 @@ from _timing import print_rows, told, versions
 
 EVERY = 5.0  # seconds between two questions of one visitor
 P95, WAIT, GROWTH = 1.0, 3.0, 32.0
-# Five of these are compared, which takes ten times as long as the page allows: one alone is
-# explored in ten seconds, and may be answered.
+# Five of these are compared, which takes more than a minute: one alone is explored in ten seconds,
+# and may be answered.
 HEAVY = "dpsgd:noise_multiplier={},sampling_rate=0.01,steps=10000000"
 FORMULAS = ("laplace:epsilon={}", "gaussian:sigma={}", "any:epsilon={},delta=1e-5")
 

@@ -119,7 +119,7 @@ def _drawn(drawing: Drawing) -> dict[str, Any]:
     """A drawing for a script, in as many digits as a screen can show, and as a table."""
     data = drawing.data()
     for trace, drawn in zip(data["traces"], drawing.traces, strict=True):
-        trace["x"], trace["y"] = _digits(drawn.x), _digits(drawn.y)
+        trace["x"], trace["y"] = list(_digits(drawn.x)), list(_digits(drawn.y))
     return {**data, "table": table(drawing)}
 
 
