@@ -98,3 +98,24 @@ def test_a_file_that_is_no_decision_is_told_of_and_the_next_one_is_read(visit, t
     screen.page.wait_for_selector("#trouble:not(:empty)")
     assert "bad.toml: a decision file must be TOML" in screen.settle().trouble
     assert open_file(screen, COHORT).headline.startswith("✓ Add noise with a scale of 6.1215")
+
+
+def test_what_is_still_to_be_said_is_no_text_to_delete_first(visit):
+    screen = visit().open("/choose")
+    page = screen.page
+    page.get_by_text("Release, unit, owner and dates").click()
+    title = page.get_by_label("What people call the release")
+    owner = page.get_by_label("Who answers for it")
+    assert (title.input_value(), owner.input_value()) == ("", "")
+    assert owner.get_attribute("placeholder") == "who answers for it"
+    title.fill("Visits by district")
+    title.press("Enter")
+    screen.settle()
+    page.get_by_text("Release, unit, owner and dates").click()
+    assert title.input_value() == "Visits by district"
+    assert owner.input_value() == ""
+    assert "decided.owner" in screen.said
+    title.fill("")
+    title.press("Enter")
+    screen.settle()
+    assert "title, release.what" in screen.said

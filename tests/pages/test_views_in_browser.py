@@ -258,3 +258,7 @@ def test_the_sentence_is_short_on_a_phone_and_four_cards_follow(visit):
         screen.open(path)
         assert len(screen.cards) >= (2 if path == "/compare" else 4), path
         assert screen.page.evaluate(LINES) <= longest.get(path, 2), path
+        screen.page.locator("#answer button.term").first.click()
+        meaning = screen.page.locator(".meaning:popover-open")
+        assert len(meaning.inner_text().split()) > 5, path
+        screen.page.keyboard.press("Escape")

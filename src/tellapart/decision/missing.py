@@ -42,7 +42,7 @@ def missing(decision: Decision) -> tuple[str, ...]:
 
 def unsaid(value: Any) -> bool:
     """Whether a text or a day is still to be said."""
-    return value == UNSET or str(value).startswith(TODO.strip())
+    return value in (UNSET, str(UNSET)) or str(value).startswith(TODO.strip())
 
 
 def _example(key: str, value: Any) -> bool:

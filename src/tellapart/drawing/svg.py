@@ -79,7 +79,7 @@ def thumbnail(drawing: Drawing, width: int = 150, height: int = 56) -> str:
 
 def table(drawing: Drawing, rows: int = 11) -> list[list[str]]:
     """The chart as a table: each line at a few places along the axis, under its name."""
-    lines = [trace for trace in drawing.traces if not trace.filled and len(trace.x) > 1]
+    lines = [trace for trace in drawing.traces if len(trace.x) > 1]
     axis = drawing.x
     steps = [place / (rows - 1) for place in range(rows)]
     if axis.log:
@@ -99,7 +99,7 @@ def _cell(value: float | None) -> str:
 
 
 def _at(trace: Trace, places: Sequence[float]) -> list[str]:
-    """Where the line lies at these places, as cells; it is straight between its points."""
+    """Where the line lies there, straight between points; of an outline, its first side."""
     rising = list(trace.x) == sorted(trace.x)
     cells = []
     for place in places:

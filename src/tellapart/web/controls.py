@@ -194,6 +194,17 @@ def held(controls: Sequence[Control]) -> dict[str, Any]:
     return found
 
 
+def labelled(controls: Sequence[Control]) -> list[tuple[str, str]]:
+    """The field of every dial, and what it is called on the page."""
+    found: list[tuple[str, str]] = []
+    for control in controls:
+        if isinstance(control, ControlGroup):
+            found += labelled(control.controls)
+        elif isinstance(control, Dial):
+            found.append((control.field, control.label))
+    return found
+
+
 def shape(controls: Sequence[Control]) -> str:
     """What the page must build anew for; values alone are set where they are."""
     parts = []

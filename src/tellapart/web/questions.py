@@ -20,7 +20,7 @@ from tellapart.drawing.record import Drawing
 from tellapart.drawing.svg import svg, table
 from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.web.answer import Answer
-from tellapart.web.controls import Control, held, shape
+from tellapart.web.controls import Control, held, labelled, shape
 from tellapart.web.html import answers, inputs
 from tellapart.web.view import Dropped, View, as_text, changes, to_query
 from tellapart.web.views import VIEWS
@@ -156,7 +156,7 @@ def _refused(asked: _Asked, problem: str) -> dict[str, object]:
         made = asked.controls(asked.view.state())
     return {
         "path": asked.view.path.lstrip("/"),
-        "problem": problem,
+        "problem": _in_labels(problem, made),
         "field": _field_of(problem, asked, held(made)),
         "query": None,
         "links": dict(asked.others),
@@ -168,6 +168,15 @@ def _refused(asked: _Asked, problem: str) -> dict[str, object]:
         "controls": inputs.controls(made),
         "bar": inputs.bar(made),
     }
+
+
+def _in_labels(problem: str, made: Sequence[Control]) -> str:
+    """A problem as the page says it: what no person would say, ``batch_size``, by its label."""
+    labels = {field.rpartition(".")[2]: label for field, label in labelled(made)}
+    for key, label in labels.items():
+        if "_" in key:
+            problem = re.sub(rf"\b{re.escape(key)}\b(?! ?=)", f"“{label}”", problem)
+    return problem
 
 
 def _field_of(problem: str, asked: _Asked, fields_held: Mapping[str, Any]) -> str:

@@ -258,6 +258,8 @@ def _set_text(tables: dict[str, Any], path: str, typed: str) -> None:
     field, table = text_fields()[path], tables[name] if name else tables
     if not typed.strip() and not field.required:
         table.pop(key, None)
+    elif not typed.strip():  # still to be said
+        table[key] = _to_do(name).get(key, typed) if name else _TITLE
     else:
         table[key] = typed if isinstance(field.example, str) else _typed(typed)
 

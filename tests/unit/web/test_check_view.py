@@ -15,6 +15,7 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.cli import main
 from tellapart.drawing.record import Mark
+from tellapart.drawing.svg import table as drawn_table
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.subject import curve_of
@@ -257,3 +258,14 @@ def test_a_promise_has_its_own_delta_and_others_a_dial_for_it() -> None:
     assert not any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(CheckState()))
     state = CheckState(mechanism="gaussian:sigma=1")
     assert any(getattr(one, "field", "") == "at_delta" for one in VIEW.controls(state))
+
+
+def test_the_table_of_the_picture_says_what_the_claim_allows() -> None:
+    for text in ("any:epsilon=1,delta=0.1", "laplace:epsilon=1"):
+        drawing = shown(mechanism=text).drawing
+        assert drawing is not None
+        head, *rows = drawn_table(drawing)
+        assert head[2].startswith("what the claim allows")
+        curve = curve_of(parse(text))
+        for fpr, _, most in rows[:-1]:
+            assert float(most) == pytest.approx(float(curve.tpr(float(fpr))), rel=6e-3, abs=1e-9)

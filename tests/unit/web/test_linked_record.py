@@ -200,7 +200,6 @@ def test_a_record_too_large_for_a_link_names_the_command():
     [
         ({"release.people": "many"}, "release.people must be"),
         ({"release.people": ""}, "release.people must be"),
-        ({"title": " "}, "title must be a text"),
         ({"decided.date": "soon"}, "decided.date must be a date"),
         ({"a1.prior": 2.0}, r"attacker\[1\].prior must"),
         ({"a1.max_ppv": 2.0}, r"limit\[1\].at_most must"),
@@ -212,6 +211,11 @@ def test_a_record_too_large_for_a_link_names_the_command():
 def test_a_bad_value_is_refused_by_its_place_in_the_file(values, said):
     with pytest.raises(InvalidArgument, match=said):
         records.edited(COHORT, values)
+
+
+def test_what_is_cleared_is_still_to_be_said():
+    cleared = records.edited(COHORT, {"title": " ", "decided.owner": "", "decided.review": ""})
+    assert missing(cleared) == ("title", "decided.owner", "decided.review")
 
 
 def test_attackers_keep_numbers_that_no_limit_asks_for():

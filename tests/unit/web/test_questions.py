@@ -69,7 +69,7 @@ def test_what_was_chosen_is_what_other_views_go_on_with():
         ("explore", {"prior": "2"}, "prior", "prior must"),
         ("explore", {"mechanism": "laplace:epsilon=-1"}, "mechanism.0.epsilon", "epsilon must"),
         ("explore", {"mechanism": "nobody"}, "mechanism", "mechanism must"),
-        ("choose", {"max_advantage": "7"}, "max_advantage", "max_advantage must"),
+        ("choose", {"max_advantage": "7"}, "max_advantage", "“membership advantage, at most” must"),
         ("check", {"fpr": "3"}, "fpr", "fpr must"),
         ("explore", {"nonsense": "1"}, "", "the address must name what is on this page"),
     ],
@@ -139,6 +139,12 @@ def test_every_kind_of_file_is_of_what_is_asked():
     command = download("explore", values, "command")[2]
     assert command.startswith(b"tellapart risk laplace:epsilon=3 ")
     assert b"<!DOCTYPE html>" in download("explore", values, "report")[2]
+
+
+def test_a_problem_speaks_of_what_stands_on_the_page():
+    many = "dpsgd:noise_multiplier=1,batch_size=9,epochs=1,data_size=3"
+    told = answer("explore", {"mechanism": many})["problem"]
+    assert told == "“expected size of a batch” must be at most “records” (3), got 9"
 
 
 def test_a_file_that_cannot_be_had_says_why():

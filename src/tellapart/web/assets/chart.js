@@ -134,7 +134,7 @@ export class Chart {
     this.cursor.setAttribute("visibility", "visible");
     const rooms = this.figure.querySelectorAll(".legend .read");
     this.drawing.traces.forEach((trace, k) => {
-      const found = trace.filled ? null : at(trace, value, this.x, this.y);
+      const found = at(trace, value, this.x, this.y); // of an outline, the side that bounds attacks
       if (rooms[k]) rooms[k].textContent = found === null ? "" : ` ≈ ${three(found)} at ${three(value)}`;
       if (found !== null) said.push(`${trace.name}: ${three(found)}`);
     });

@@ -51,7 +51,8 @@ function show(field, value, except) {
       else if (input.type === "radio") input.checked = input.value === String(value);
       else if (input.tagName === "SELECT") {
         if ([...input.options].some((one) => one.value === String(value))) input.value = value;
-      } else if (document.activeElement !== input) input.value = typeof value === "number" ? written(value) : value;
+      } else if (input.dataset.unsaid === value) input.value = ""; // its placeholder says what is asked
+      else if (document.activeElement !== input) input.value = typeof value === "number" ? written(value) : value;
     }
   }
 }

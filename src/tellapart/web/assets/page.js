@@ -72,6 +72,7 @@ function sayFile() {
   if (!home) return;
   home.querySelector(".said").textContent = held()?.said || "";
   home.querySelector("[data-removes]").hidden = !held();
+  home.classList.toggle("held", Boolean(held())); // the browser says "No file chosen" of controls that are built anew
 }
 
 // ---- asking: one question at a time; what changes meanwhile is asked together afterwards

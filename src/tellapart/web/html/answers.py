@@ -59,12 +59,21 @@ def _say(view: View[Any], given: Answer) -> Html:
     aside = element("span", " " + given.aside, class_="aside") if given.aside else None
     return element(
         "div",
-        element("p", view.question, class_="question"),
+        element("p", _with_term(view.question), class_="question"),
         element("h1", _SIGNS[given.mark], breakable(before), number_, breakable(after), aside),
         class_=f"say {given.mark}",
         role="status",
         aria_atomic="true",
     )
+
+
+def _with_term(words: str) -> Html:
+    """Words of which the longest that the glossary knows opens its sentence."""
+    for name in sorted(TERMS, key=len, reverse=True):
+        if there := re.search(rf"\b{re.escape(name)}\b", words):
+            before, after = words[: there.start()], words[there.end() :]
+            return together(before, term(name, name), after)
+    return together(words)
 
 
 def _cards(cards: Sequence[Card]) -> Html | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from math import log
 from typing import Any
 
+from tellapart.decision.missing import TODO, UNSET, unsaid
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -162,8 +164,11 @@ def _radios(one: Select) -> Html:
 
 def _line(one: Line) -> Html:
     own = identifier("t", one.field)
-    box = element("input", type="text", id=own, value=one.value, spellcheck="false",
-                  autocomplete="off", data_typed=True)  # fmt: skip
+    todo = unsaid(one.value)  # what is still to be said is no text to delete first
+    hint = f"such as {date.today()}" if one.value == str(UNSET) else one.value.removeprefix(TODO)
+    box = element("input", type="text", id=own, value="" if todo else one.value,
+                  placeholder=hint if todo else None, data_unsaid=one.value if todo else None,
+                  spellcheck="false", autocomplete="off", data_typed=True)  # fmt: skip
     return _field(one, "line", element("label", one.label, for_=own), box)
 
 

@@ -252,7 +252,12 @@ def _described(state: AuditState, held: Dropped) -> Answer:
             Card("Verdict", "none yet", "", "step 2 is open"),
             Card("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
             Card("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
-            Card("Confidence", percent(state.confidence), "", "set it before you look"),
+            Card(
+                "Claim to be judged",
+                called(state.mechanism),
+                "",
+                f"at {percent(state.confidence)} confidence; step 3: set both before you look",
+            ),
         ),
         parts=(
             *_previewed(held),
