@@ -9,13 +9,13 @@ PEERS := $(VENV)/.peers
 export PYTHONDONTWRITEBYTECODE :=
 # Workers keep to one thread: more would only wait for each other. There is one more of them than
 # cores, for those that wait for a browser or a process.
-test test-all: export OMP_NUM_THREADS := 1
+test test-all pytest: export OMP_NUM_THREADS := 1
 WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 # Most of what is installed is never imported; what is, is compiled then.
 INSTALL := -m pip install --quiet --no-compile --editable
 
-.PHONY: demo test test-all browsers chromium firefox postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs one-run-power picture \
-	screenshot clean
+.PHONY: demo test test-all pytest browsers chromium firefox postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs \
+	one-run-power picture screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
 NEW_ENOUGH := import sys; sys.version_info < (3, 11) and sys.exit("tellapart needs Python 3.11 or later, \
@@ -43,8 +43,12 @@ $(STAMP): pyproject.toml
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
+# Once code and types are right, tests run beside the pages' build, which is on one core for long.
 test: browsers $(STAMP)
-	$(MAKE) --jobs=2 lint types contract docs
+	@$(MAKE) --jobs=2 lint contract types docs pytest || \
+		{ echo 'make test failed: what did is told above, after ***' >&2; exit 1; }
+
+pytest: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-all: browsers postgresql lint types contract docs

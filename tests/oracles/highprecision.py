@@ -394,9 +394,11 @@ class PlanarShift:
     in direction φ, |φ| < v, at the distance q(φ), where P(distance > q) = (1 + q)·e^−q.
     """
 
+    # One for all: it keeps the nodes of its quadratures.
+    context = mpmath.MPContext()
+    context.dps = 30
+
     def __init__(self, m):
-        self.context = mpmath.MPContext()
-        self.context.dps = 30
         self.m = self.context.mpf(m)
 
     def _q(self, v, phi):
@@ -407,13 +409,14 @@ class PlanarShift:
         """(1/π)·∫_0^v value(q(φ)) dφ, by the substitution φ = v·(1 − x²)."""
         c = self.context
         knots = [0, c.mpf("0.03"), c.mpf("0.1"), c.mpf("0.3"), c.mpf("0.6"), 1]
+        height = self.m * c.sin(v) ** 2 / 4
 
         def slope(x):
             if x == 0:
                 return c.mpf(0)
             # (v − φ)/2 = v·x²/2 keeps its digits near the end of the branch.
-            q = self.m * c.sin(v) ** 2 / (4 * c.sin(v * (1 - x * x / 2)) * c.sin(v * x * x / 2))
-            return value(q) * 2 * x * v
+            half = v * x * x / 2
+            return value(height / (c.sin(v - half) * c.sin(half))) * 2 * x * v
 
         return c.quad(slope, knots) / c.pi
 

@@ -94,18 +94,28 @@ class Pair:
         return max(d for d, _ in spread) if isinstance(spread, list) else spread
 
     def root(self, rising, beyond=800):
-        """Where a function crosses 0: by halving to a double's digits, by secants to all."""
+        """Where a function crosses 0: by halving to where it is smooth, then by false position.
+
+        An end that stays weighs half each time (Illinois), so that both close in on the root.
+        """
         low, high = -self.furthest(self.absent) - beyond, self.furthest(self.present) + beyond
-        for _ in range(80):
+        while high - low > 1e-4:
             middle = (low + high) / 2
             low, high = (middle, high) if rising(middle) < 0 else (low, middle)
         at_low, at_high = rising(low), rising(high)
-        for _ in range(7):
-            if at_low == at_high:
-                break
-            low, high = high, high - at_high * (high - low) / (at_high - at_low)
-            at_low, at_high = at_high, rising(high)
-        return high
+        stayed = 0
+        for _ in range(200):
+            point = high - at_high * (high - low) / (at_high - at_low)
+            at_point = rising(point)
+            if at_point < 0:
+                done, low, at_low = point - low, point, at_point
+                at_high, stayed = (at_high / 2, 1) if stayed == 1 else (at_high, 1)
+            else:
+                done, high, at_high = high - point, point, at_point
+                at_low, stayed = (at_low / 2, -1) if stayed == -1 else (at_low, -1)
+            if done < 1e-80:
+                return point
+        raise AssertionError("no root")
 
     def output_of_loss(self, loss):
         return self.root(lambda t: self.loss(t) - loss, self.noise.loss_grows_beyond)

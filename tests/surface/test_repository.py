@@ -26,6 +26,8 @@ HOSTS = [
     "index" + "-url",
 ]
 KEPT_OUT = {".git", ".venv", "__pycache__", "build", "dist", "node_modules", ".hypothesis"}
+# What the build of pages writes there, beside these tests, it takes from files that are looked at.
+BUILT = {ROOT / "docs" / "api", ROOT / "docs" / "gallery"}
 
 
 def files():
@@ -34,7 +36,9 @@ def files():
         folders[:] = [
             name
             for name in folders
-            if name not in KEPT_OUT and not name.endswith(("_cache", ".egg-info", ".benchmarks"))
+            if name not in KEPT_OUT
+            and not name.endswith(("_cache", ".egg-info", ".benchmarks"))
+            and Path(folder) / name not in BUILT
         ]
         yield from (Path(folder) / name for name in names)
 

@@ -51,6 +51,9 @@ def active_lines(slopes: Array, heights: Array) -> tuple[NDArray[np.intp], Array
     Returns their indices and log x of each crossing of one with the next.
     """
     order = np.lexsort((heights, -slopes))
+    # Under a line that is no steeper and no lower at 0, none is seen.
+    later = np.minimum.accumulate(heights[order][::-1])[::-1]
+    order = order[np.append(heights[order][:-1] < later[1:], True)]
     s, h = slopes.tolist(), heights.tolist()
 
     def crossing(i: int, j: int) -> float:

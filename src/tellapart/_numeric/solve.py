@@ -1,13 +1,14 @@
 """Bracketed root-finding, here and nowhere else: Chandrupatla, Newton, bisection of whole numbers.
 
-`falling_root` and `falling_whole` return the bracket, so that the caller picks the sound end;
-`newton_root` is for functions whose slope is known and whose values cost much. `climb` finds where
-to begin.
+`falling_root`, `falling_roots` and `falling_whole` return the bracket, so that the caller picks the
+sound end; `newton_root` is for functions whose slope is known and whose values cost much. `climb`
+finds where to begin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from tellapart._checks import Array
 from tellapart.errors import NotCertified
 
 Falling = Callable[[Array], Array]
+# Places among all: of some, or of all where it is `...`.
+Places = Any
+# A falling function at points that stand at these places among all.
+Placed = Callable[[Array, Places], Array]
 # A falling function and its slope, at points that stand at these places among all.
 Sloped = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
@@ -27,6 +32,8 @@ _FAR = 2.0**20
 # A bracket left so wide holds no threshold.
 _COARSE = 1e-6
 _NEWTON_ROUNDS = 100
+# So few are asked all together to the end: to pick out those still open would take longer.
+_FEW = 200
 
 
 def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tuple[Array, Array]:
@@ -38,16 +45,29 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
     inverse quadratic steps where they can be trusted, halving elsewhere. Each element stops by
     itself, so that its root does not depend on what else is asked. NotCertified where none settles.
     """
+    return _falling_root(lambda x, _: f(x), low, high, narrow, few=0)
+
+
+def falling_roots(f: Placed, low: Array, high: Array, narrow: float = 0.0) -> tuple[Array, Array]:
+    """`falling_root` of many, for an f that can be asked at the places of those still open."""
+    return _falling_root(f, low, high, narrow, few=_FEW)
+
+
+def _falling_root(
+    f: Placed, low: Array, high: Array, narrow: float, few: int
+) -> tuple[Array, Array]:
     a, b = np.array(low, dtype=float), np.array(high, dtype=float)
-    fa, fb = f(a), f(b)
+    where: Places = ...
+    fa, fb = f(a, where), f(b, where)
     if not (np.all(fa > 0) and np.all(fb <= 0)):
         raise NotCertified("a root was searched in an interval that does not hold one")
     c, fc = a, fa
     step, going = np.full_like(a, 0.5), np.ones(a.shape, dtype=bool)
+    below, above = np.empty_like(a), np.empty_like(a)
     for _ in range(_ROUNDS):
         deadline.check()
         x = np.where(going, _between(a, b, step), a)
-        fx = f(x)
+        fx = f(x, where)
         same = (fx > 0) == (fa > 0)
         c, fc = np.where(same, a, b), np.where(same, fa, fb)
         b, fb = np.where(same, b, a), np.where(same, fb, fa)
@@ -55,13 +75,27 @@ def falling_root(f: Falling, low: Array, high: Array, narrow: float = 0.0) -> tu
         width = np.abs(b - a)
         tolerance = _ULPS * np.maximum(np.abs(a), np.abs(b)) + 1e-300 + narrow
         going = width > tolerance
-        if not going.any():
+        left = np.count_nonzero(going)
+        if not left:
             break
+        if a.size > few > 0 and 2 * left < a.size:
+            below[where], above[where] = _sides(a, b, fa)
+            where = np.flatnonzero(going) if where is ... else where[going]
+            a, b, c, fa, fb, fc, width, tolerance = (
+                one[going] for one in (a, b, c, fa, fb, fc, width, tolerance)
+            )
+            going = going[going]
         least = tolerance / (2 * width)
         step = np.maximum(_inverse_quadratic(a, b, c, fa, fb, fc), least)
         step = np.minimum(step, 1 - np.minimum(least, 0.5))
     if np.any(np.abs(b - a) > _COARSE * (1 + np.abs(a)) + narrow):
         raise NotCertified("the search for a threshold did not settle")
+    below[where], above[where] = _sides(a, b, fa)
+    return below, above
+
+
+def _sides(a: Array, b: Array, fa: Array) -> tuple[Array, Array]:
+    """The end of each bracket where f is above 0, and the other."""
     falls = fa > 0
     return np.where(falls, a, b), np.where(falls, b, a)
 

@@ -60,14 +60,14 @@ def _moments(orders: Array, log_tpr: Array, log_fnr: Array, log_fpr: Array) -> t
 def _just_outside(orders: Array, cap: Array, log_tpr: Array, log_fnr: Array) -> Array:
     """Log FPR, at or just below the least that the divergence allows at this TPR."""
 
-    def excess(log_fpr: Array) -> Array:
-        moment = np.logaddexp(*_moments(orders, log_tpr, log_fnr, log_fpr))
-        return np.where(log_fpr >= log_tpr, -1.0, moment - cap)
+    def excess(log_fpr: Array, at: solve.Places) -> Array:
+        moment = np.logaddexp(*_moments(orders[at], log_tpr[at], log_fnr[at], log_fpr))
+        return np.where(log_fpr >= log_tpr[at], -1.0, moment - cap[at])
 
     # Below this FPR the first term alone exceeds the bound.
     low = (orders * log_tpr - cap) / (orders - 1) - 1.0
     low = np.minimum(low, log_tpr - 1.0)
-    return solve.falling_root(excess, low, log_tpr)[0]
+    return solve.falling_roots(excess, low, log_tpr)[0]
 
 
 def _slope(orders: Array, log_tpr: Array, log_fnr: Array, log_fpr: Array) -> Array:

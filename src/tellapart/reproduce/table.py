@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from tellapart import _checks, choose, risk
 from tellapart._numeric.text import to_decimals
@@ -84,6 +85,11 @@ def table_one() -> tuple[Cell, ...]:
     >>> [count for verdict, count in verdicts(cells).items()]
     [13, 9, 7, 4, 15]
     """
+    return _cells()
+
+
+@cache  # it is shown as text, as rows and on the page
+def _cells() -> tuple[Cell, ...]:
     rows = PRINTED.items()
     return tuple(
         judge(weight, bound, value)

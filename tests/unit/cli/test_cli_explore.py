@@ -2,7 +2,6 @@
 
 import http.client
 import os
-import shlex
 import signal
 import socket
 import subprocess
@@ -12,19 +11,6 @@ import webbrowser
 import pytest
 
 from tellapart import web
-from tellapart.cli import main
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def call(command):
-        code = main(shlex.split(command))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_help_says_what_it_is_and_what_it_sends(run):

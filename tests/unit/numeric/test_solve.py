@@ -37,6 +37,27 @@ def test_a_root_is_the_same_alone_and_in_company():
         assert [side[0] for side in alone] == [side[i] for side in together]
 
 
+def test_roots_found_by_leaving_out_those_that_are_done_are_the_same():
+    """And so few are asked towards the end that this pays."""
+    target = np.geomspace(1e-12, 900, 5_000)
+    ends = np.zeros(5_000), np.full(5_000, 10.0)
+    asked = []
+
+    def f(x, at):
+        asked.append(x.size)
+        return target[at] - x**3
+
+    apart = solve.falling_roots(f, *ends)
+    for side, other in zip(apart, solve.falling_root(lambda x: f(x, ...), *ends), strict=True):
+        assert np.array_equal(side, other)
+    assert min(asked) < solve._FEW
+
+
+def test_many_roots_are_searched_only_where_there_are_some():
+    with pytest.raises(ta.NotCertified, match="does not hold one"):
+        solve.falling_roots(lambda x, _: x, np.zeros(500), np.ones(500))
+
+
 def test_a_jump_is_bracketed_from_both_sides():
     def f(x):
         return np.where(x < math.pi, 1.0, -1.0)

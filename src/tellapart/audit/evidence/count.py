@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +73,7 @@ class CountEvidence(Evidence):
         return None if self.calls is None else self.calls - self.counts.members
 
     def _epsilon(self, delta: float) -> tuple[float, Basis]:
-        near = clopper_pearson_epsilon(self.counts, delta=delta, confidence=self.confidence)
-        shown = self._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
-        return shown, Basis.EXACT
+        return _least_epsilon(self, delta), Basis.EXACT
 
     def _delta(self, epsilon: float) -> tuple[float, Basis]:
         near = delta_lower(self.counts, epsilon=epsilon, confidence=self.confidence)
@@ -219,6 +218,13 @@ class CountEvidence(Evidence):
 
     def at_level(self, level: float) -> CountEvidence:
         return replace(self, ledger=self.ledger.at_level(level))
+
+
+@lru_cache(maxsize=64)  # a page shows it in several places, and asks again with each of its dials
+def _least_epsilon(evidence: CountEvidence, delta: float) -> float:
+    counts = evidence.counts
+    near = clopper_pearson_epsilon(counts, delta=delta, confidence=evidence.confidence)
+    return evidence._largest(lambda epsilon: GuaranteeCurve(epsilon, delta).tpr, near.value, 700.0)
 
 
 def from_counts(

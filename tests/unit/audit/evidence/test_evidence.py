@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.bounds import Basis
-from tellapart.audit.counts.buehler import buehler_p_value
+from tellapart.audit.counts.buehler import buehler_p_value, buehler_refutes
 from tellapart.audit.counts.confidence_band import fpr_upper_above, tpr_lower
 from tellapart.audit.counts.rank_test import (
     RankCounts,
@@ -410,3 +410,22 @@ def test_the_most_telling_number_of_guesses_refutes():
 def test_no_guess_is_no_method():
     with pytest.raises(ta.InvalidArgument, match="guesses_in \\+ guesses_out must be at least 1"):
         audit.Guessing(0, 0)
+
+
+def test_a_bound_on_epsilon_is_searched_once_for_the_same_counts(monkeypatch):
+    """Pages show it in several places, each from evidence of its own."""
+    asked = []
+
+    def refutes(*given, **more):
+        asked.append(given)
+        return buehler_refutes(*given, **more)
+
+    monkeypatch.setattr("tellapart.audit.evidence.count.buehler_refutes", refutes)
+    counts = audit.Counts(true_positives=41, members=97, false_positives=3, non_members=89)
+    first = audit.from_counts(counts).epsilon_lower()
+    searched = len(asked)
+    assert searched > 0
+    assert audit.from_counts(counts).epsilon_lower() == first
+    assert len(asked) == searched
+    assert audit.from_counts(counts, 0.9).epsilon_lower().value > first.value
+    assert audit.from_counts(counts).epsilon_lower(0.01).value < first.value
