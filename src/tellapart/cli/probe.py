@@ -69,7 +69,10 @@ class CallOptions:
     ] = None
     seconds: Annotated[
         Option,
-        Parameter(help="Instead of --samples: as many calls as take about so many seconds."),
+        Parameter(
+            help="Budget of seconds: as many calls as fit are made, and none is begun later; exit "
+            "code 3 where that is too little for a verdict."
+        ),
     ] = None
     until_decided: Annotated[
         bool,
