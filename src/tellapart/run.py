@@ -55,8 +55,8 @@ def map(  # noqa: A001
         _checks.refuse("task", "be a function of an item and a generator", task)
     # Whoever asked joblib for workers has imported it; without, it need not be loaded.
     if "joblib" not in sys.modules:
-        begun = _begun(todo, progress)
-        return [_one(task, item, (*keys, place), deadline.budget()) for place, item in begun]
+        begun, limits = _begun(todo, progress), deadline.carried()
+        return [_one(task, item, (*keys, place), *limits()) for place, item in begun]
     for _ in range(_TRIES):
         try:
             return _by_joblib(task, todo, keys, progress)
@@ -112,9 +112,10 @@ def _one(
     task: Callable[[Item, np.random.Generator], Result],
     item: Item,
     key: tuple[int, ...],
-    budget: tuple[float, float],
+    limits: tuple[float, float],
+    calls: float,
 ) -> Result:
-    with deadline.within(*budget):  # which threads and other processes do not know by themselves
+    with deadline.on_worker(limits, calls):
         return task(item, generator(key))
 
 
@@ -124,14 +125,15 @@ def _by_joblib(
     keys: tuple[int, ...],
     progress: Progress | None,
 ) -> list[Result]:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, effective_n_jobs
 
+    if effective_n_jobs(None) != 1:
+        deadline.sent_elsewhere()
     # Large arrays travel whole: as read-only files they would behave otherwise than at home.
-    workers = Parallel(max_nbytes=None)
+    workers, limits = Parallel(max_nbytes=None), deadline.carried()
     call = delayed(_one)
     return list(
         workers(
-            call(task, item, (*keys, place), deadline.budget())
-            for place, item in _begun(todo, progress)
+            call(task, item, (*keys, place), *limits()) for place, item in _begun(todo, progress)
         )
     )

@@ -159,8 +159,13 @@ def one_length(name: str, rows: int, size: int, where: str = "") -> None:
 def raw(table: Any, name: str) -> Any:
     """One column by its name, as the table holds it, with whatever is missing from it."""
     opened = _opened(table)
-    position(_names(opened), name, "table")
-    return opened[name]
+    at = position(_names(opened), name, "table")
+    values = opened[_keys(opened)[at]]
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        raise InvalidArgument(
+            f"column {name!r} must hold a value for each row, got {type(values).__name__}"
+        )
+    return values
 
 
 def names(table: Any) -> list[str]:
@@ -184,6 +189,11 @@ def listed(names: list[str]) -> str:
 
 
 def _opened(table: Any) -> Any:
+    for later in ("collect", "compute"):  # Polars' LazyFrame, Spark, Dask
+        if hasattr(table, later) and not isinstance(table, Mapping):
+            raise InvalidArgument(
+                f"{_RULE}, got {type(table).__name__}: give what its {later}() returns"
+            )
     if isinstance(table, Mapping) or hasattr(table, "column_names"):
         return table
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):
@@ -197,6 +207,13 @@ def _opened(table: Any) -> Any:
 
 
 def _names(table: Any) -> list[str]:
+    return [str(name) for name in _keys(table)]
+
+
+def _keys(table: Any) -> list[Any]:
+    """The names of columns as the table has them: pandas knows whole numbers and tuples, too."""
     if isinstance(table, Mapping):
-        return [str(name) for name in table]
-    return [str(name) for name in getattr(table, "column_names", None) or table.columns]
+        return list(table)
+    if hasattr(table, "column_names"):
+        return list(table.column_names)
+    return list(table.columns)

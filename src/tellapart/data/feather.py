@@ -31,7 +31,12 @@ class FeatherTable:
         self._table = pa.Table.from_batches
         self.notes: list[str] = []
         file = opened.enter_context(source.opened())
-        if file.read(4) == b"FEA1":
+        begins = file.read(4)
+        if begins == b"\xff\xff\xff\xff":
+            raise BadScores(
+                f"{source} must be an Arrow file, and is a stream: write it as .feather or .parquet"
+            )
+        if begins == b"FEA1":
             raise BadScores(f"{source} must be Feather of version 2: write it anew, or as .parquet")
         file.seek(0)
         with self._readable():

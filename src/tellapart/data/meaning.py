@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +27,7 @@ NUMBER = "be a number"
 NOT_NAN = "not be NaN"
 FINITE = "be finite (cap infinite scores at a finite one)"
 DOUBLE = "fit a double"
+WHOLE = "be exact in a double, and not all whole numbers above 2^53 are: subtract the least first"
 NOT_NULL = "not be missing"
 TRUTH = (
     "be 1 or 0, true or false, yes or no, in or out, member or non-member, or train or test "
@@ -52,6 +54,9 @@ _DIGITS = re.compile(r"[0-9eE.+\- \t]*")
 # A column with more values than these names no sides.
 _MOST_VALUES = 20
 _NAMELESS = "NAType", "NaTType"
+# Up to here doubles hold all whole numbers.
+_EXACT = 2**53
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 
 
 def refuse(name: str, rule: str, value: object, where: str, then: str = "") -> NoReturn:
@@ -151,14 +156,19 @@ class Meaning:
         if self.texts and isinstance(raw, list) and all(type(cell) is str for cell in raw):
             return self._of_texts(name, raw, place)
         array, missing = _array(name, raw)
-        if array.dtype.kind in "iuf" and not _holds_truths(raw):
+        if array.dtype.kind in "iuf" and not _holds_truths(raw) and not _holds_both(raw, array):
             with np.errstate(over="ignore"):
                 values = array.astype(np.float64)
+            rounded = _rounded(array) & ~missing
+            if rounded.any():
+                row = int(np.argmax(rounded))
+                refuse(name, WHOLE, int(array[row]), place(row))
             values[missing] = math.nan
             return values, np.isnan(values)
         if array.dtype.kind not in "OUS" and not isinstance(raw, list | tuple):
             row = int(np.argmax(~missing))
-            refuse(name, NUMBER, array[row], place(row))
+            time = array.dtype.kind in "mM"
+            refuse(name, NUMBER, str(array[row]) if time else array[row], place(row))
         given = raw if isinstance(raw, list | tuple) else array.tolist()
         values = np.array(
             [
@@ -176,13 +186,19 @@ class Meaning:
             return math.nan
         if isinstance(value, str):
             return self._of_text(name, value, place, row)
+        if isinstance(value, Decimal) and value.is_nan():
+            return math.nan
         no_number = isinstance(value, bool | np.bool_ | np.timedelta64)
-        if no_number or not isinstance(value, numbers.Real):
+        whole = isinstance(value, int)
+        if no_number or not isinstance(value, numbers.Real | Decimal):
             refuse(name, NUMBER, value, place(row))
         try:
-            return float(value)
+            made = float(value)
         except OverflowError:
             refuse(name, DOUBLE, value, place(row))
+        if whole and int(made) != value:
+            refuse(name, WHOLE, value, place(row))
+        return made
 
     def _of_texts(self, name: str, cells: list[str], place: Place) -> tuple[Array, Mask]:
         joined = "".join(cells)
@@ -191,7 +207,7 @@ class Meaning:
                 values = np.array(list(map(float, cells)))
             except ValueError:
                 values = np.array([math.inf])  # the first that is not a number is named below
-            if np.isfinite(values).all():
+            if (np.abs(values) <= _EXACT).all():
                 if not self.point and "." in joined:
                     row = next(k for k, cell in enumerate(cells) if "." in cell)
                     self._mark(name, cells[row], place(row))
@@ -211,6 +227,8 @@ class Meaning:
         value = float(cell.replace(",", "."))
         if math.isinf(value):
             refuse(name, DOUBLE, cell, place(row))
+        if abs(value) > _EXACT and _WHOLE.fullmatch(cell) and int(cell) != int(value):
+            refuse(name, WHOLE, cell, place(row))
         return value
 
     def _mark(self, name: str, cell: str, where: str) -> None:
@@ -322,8 +340,28 @@ def _holds_truths(values: Any) -> bool:
     )
 
 
+def _rounded(array: NDArray[Any]) -> Mask:
+    """Which whole numbers no double holds: those whose odd part has more than 53 bits."""
+    if array.dtype.kind == "f":
+        return np.zeros(array.size, dtype=np.bool_)
+    large = (array > _EXACT) | (array < -_EXACT)
+    size = np.where(array < 0, -array, array)[large].astype(np.uint64)
+    odd = size // (size & (~size + np.uint64(1)))
+    large[large] = odd >= np.uint64(_EXACT)
+    return np.asarray(large)
+
+
+def _holds_both(values: Any, array: NDArray[Any]) -> bool:
+    """Whether NumPy rounded large whole numbers of a list, as it does beside others."""
+    return (
+        isinstance(values, list | tuple)
+        and array.dtype.kind == "f"
+        and any(type(value) is int and abs(value) > _EXACT for value in values)
+    )
+
+
 def _text(value: Any) -> Any:
-    return value.decode("latin-1") if isinstance(value, bytes) else value
+    return bytes(value).decode("latin-1") if isinstance(value, bytes | bytearray) else value
 
 
 def _at(values: Any, row: int) -> Any:

@@ -11,7 +11,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ from tellapart import deadline
 from tellapart.data.columns import one_length, position
 from tellapart.data.sources import FileLimits, Source
 from tellapart.data.table import HEAD, Batch, Place
-from tellapart.errors import BadScores, LimitReached
+from tellapart.errors import BadScores, InvalidArgument, LimitReached
 
 # A list of contents that is longer would be of some ten thousand arrays.
 _LONGEST_LIST = 2**20
@@ -60,18 +60,19 @@ def array(file: IO[bytes], size: int) -> NDArray[Any]:
     # One byte more: only at its end does an archive compare what it read with its checksum.
     held = file.read(header.size + 1)
     if len(held) != header.size:
-        raise ValueError("an array that is not as long as it says")
+        raise _NoArray("an array that is not as long as it says")
     flat: NDArray[Any] = np.frombuffer(held, dtype=header.kind)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 
 
 def alone(source: Source) -> NDArray[Any]:
     """The one plain array of an .npy file."""
-    try:
-        with source.opened() as file:
-            return array(file, source.size)
-    except _DAMAGED as wrong:
-        raise BadScores(f"{source} must be an .npy file of plain numbers") from wrong
+    with _named(source, _ONE), source.opened() as file:
+        return array(file, source.size)
+
+
+class _NoArray(ValueError):
+    """Says what a file holds in place of plain numbers."""
 
 
 class _Pickled(ValueError):
@@ -96,19 +97,19 @@ def _header(file: IO[bytes], most: int, fields: bool) -> _Header:
     """The header of an array of at most so many bytes; the file is left where its numbers begin."""
     read = _HEADERS.get(npy.read_magic(file))
     if read is None:
-        raise ValueError("an array of a version that is not known")
+        raise _NoArray("an array of a version that is not known")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of files that Python 2 wrote
         shape, fortran, kind = read(file)
     if kind.hasobject:
         raise _Pickled("an array of objects")
     if min(shape, default=0) < 0 or not kind.itemsize or kind.subdtype:
-        raise ValueError("an array of no plain numbers")
+        raise _NoArray("an array of no plain numbers")
     if kind.names and not (fields and all(kind[name].kind in "biufUS" for name in kind.names)):
-        raise ValueError("an array of no plain numbers")
+        raise _NoArray("an array of no plain numbers")
     made = _Header(shape, fortran, kind)
     if made.size > most:
-        raise ValueError("an array that is larger than its file")
+        raise _NoArray("an array that is larger than its file")
     return made
 
 
@@ -163,17 +164,25 @@ class ArchiveTable:
             for file, _ in arrays:
                 # Only at its end does an archive compare what it read with its checksum.
                 if file.read(1):
-                    raise ValueError("an array that is longer than it says")
+                    raise _NoArray("an array that is longer than it says")
+
+    def whole(self, name: str) -> NDArray[Any]:
+        """One array with all its axes."""
+        with _damaged(self):
+            member = self._inside[position(self.names, name, self, self.what)]
+            deadline.check_memory(member.file_size)
+            with self._packed.open(member) as file:
+                return array(file, member.file_size)
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[IO[bytes], _Header]]:
         member = self._inside[position(self.names, name, self, self.what)]
         if member.compress_type not in _PACKED:
-            raise ValueError("an archive that NumPy did not write")
+            raise _NoArray("an archive that NumPy did not write")
         with self._packed.open(member) as file:
             header = _header(file, member.file_size, fields=False)
             if file.tell() + header.size != member.file_size:
-                raise ValueError("an array that is not as long as it says")
+                raise _NoArray("an array that is not as long as it says")
             yield file, header
 
 
@@ -189,7 +198,7 @@ class ArrayTable:
             self._header = _header(file, source.size, fields=True)
             self._start = file.tell()
             if source.size - self._start != self._header.size:
-                raise ValueError("an array that is not as long as it says")
+                raise _NoArray("an array that is not as long as it says")
         shape = self._header.shape
         self.named = bool(self._header.kind.names)
         # Two lists of a score file may be stacked either way.
@@ -242,7 +251,7 @@ class ArrayTable:
 def _numbers(file: IO[bytes], kind: np.dtype[Any], count: int) -> NDArray[Any]:
     held = file.read(count * kind.itemsize)
     if len(held) != count * kind.itemsize:
-        raise ValueError("an array that is not as long as it says")
+        raise _NoArray("an array that is not as long as it says")
     return np.frombuffer(held, dtype=kind, count=count)
 
 
@@ -267,23 +276,27 @@ def _from_zero(table: object, start: int) -> Place:
     return lambda row: f"in row {start + row} of {table} (counted from 0)"
 
 
-@contextmanager
-def _damaged(table: ArchiveTable | ArrayTable) -> Iterator[None]:
+_SEVERAL, _ONE = "an .npz file of plain arrays", "an .npy file of plain numbers"
+
+
+def _damaged(table: ArchiveTable | ArrayTable) -> AbstractContextManager[None]:
     """Names the file that is no archive, or no array."""
+    return _named(table.source, _SEVERAL if table.what == "array" else _ONE)
+
+
+@contextmanager
+def _named(source: Source, what: str) -> Iterator[None]:
     try:
         yield
-    except (BadScores, LimitReached):
+    except (InvalidArgument, LimitReached):
         raise
     except _DAMAGED as wrong:
-        what = (
-            "an .npz file of plain arrays"
-            if table.what == "array"
-            else "an .npy file of plain numbers"
-        )
         why = ""
         if isinstance(wrong, _Pickled):
             why = ": objects are pickled, and may run any code when opened; save .astype(float)"
-        raise BadScores(f"{table.source} must be {what}{why}") from wrong
+        elif isinstance(wrong, _NoArray):
+            why = f", holds {wrong}"
+        raise BadScores(f"{source} must be {what}{why}") from wrong
 
 
 class _Listed(io.BufferedIOBase):
@@ -310,5 +323,5 @@ class _Listed(io.BufferedIOBase):
         wanted = -1 if size is None else size
         held = self._file.read(most if wanted < 0 else wanted if self.known else min(wanted, most))
         if not self.known and len(held) == most:
-            raise ValueError("an archive of too many arrays")
+            raise _NoArray("an archive of too many arrays")
         return held

@@ -101,10 +101,12 @@ def test_seconds_are_a_budget():
 
 
 @pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-3, 5e-3])
-def test_the_calls_of_a_search_fit_into_its_budget(each):
+def test_the_calls_of_a_search_fit_into_a_minute(each):
     for asked in ((None, None), (4_000, None), (None, 400)):
-        race, probed = worst_pair._affordable(worst_pair._Counts(*asked), 3_328, each, 25.0)
-        assert each * (race + 2 * probed) <= 25.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pace.SlowProbe)
+            race, probed = worst_pair._affordable(worst_pair._Counts(*asked), 3_328, each)
+        assert each * (race + 2 * probed) <= pace.MINUTE
         assert (asked[0] or race, asked[1] or probed) == (race, probed)
 
 
@@ -118,16 +120,6 @@ def test_a_budget_of_models(monkeypatch):
     verdict = audit.training(train, PEOPLE, claim=CLAIM, seconds=0.5)
     assert verdict.refuted
     assert 20 <= len(trained) <= 251  # one more is timed
-
-
-@pytest.mark.parametrize("given", [{"samples": 100}, {"folder": "kept"}])
-def test_a_budget_and_a_number_of_calls_are_one_too_many(given, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidArgument, match="seconds must be left out with samples or folder"):
-        audit.probe(slow_count, [1], [1, 2], claim=CLAIM, seconds=1.0, **given)
-    renamed = {"models": 100} if "samples" in given else given
-    with pytest.raises(InvalidArgument, match="seconds must be left out with models or folder"):
-        audit.training(slow_training, PEOPLE, claim=CLAIM, seconds=1.0, **renamed)
 
 
 # -- what takes long says so -----------------------------------------------------------------------

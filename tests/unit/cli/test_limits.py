@@ -95,6 +95,13 @@ def test_a_call_that_never_ends_is_ended(call, tmp_path):
     assert time.monotonic() - begin < 500
 
 
+def test_a_budget_of_calls_ends_with_what_a_verdict_would_take(call, tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ndef f(data):\n    time.sleep(0.1)\n")
+    code, out, error = call("probe", "slow.py:f", *INPUTS, "--seconds", "0.3")
+    assert (code, out) == (3, "")
+    assert "no verdict: a budget of 0.3 s is too little. Calls made: " in error
+
+
 @pytest.mark.usefixtures("by_value")
 @pytest.mark.parametrize("backend", ["sequential", "threading", "loky"])
 def test_workers_know_what_is_left(backend):

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +26,8 @@ from numpy.typing import NDArray
 
 from tellapart import _checks, _files, deadline, run
 from tellapart._checks import Array
-from tellapart._progress import shown
+from tellapart._numeric.text import short
+from tellapart._progress import in_words, shown
 from tellapart.audit import checkpoints
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -139,11 +142,16 @@ def load(
 ) -> LanguageModel:
     """A causal model and its tokenizer, from a folder that ``save_pretrained`` wrote.
 
-    ``device`` is "cpu", "cuda" or "cuda:1" (by default a GPU if there is one), ``dtype`` for
-    example "bfloat16" (by default that of the files). Code that comes with a model is not run.
+    ``device`` is "cpu", "cuda", "cuda:1" or "mps" (by default a GPU if there is one), ``dtype`` for
+    example "bfloat16" (by default that of the files). A device that is not there is refused before
+    anything is read. Code that comes with a model is not run.
     """
     _checks.instance(str | os.PathLike, "a folder or a model's name", path=path)
     torch = _torch()
+    chosen = _device(torch, device)
+    if dtype is not None and not _is_float(getattr(torch, str(dtype), None)):
+        rule = "name floating-point numbers of PyTorch, such as 'float32' or 'bfloat16'"
+        _checks.refuse("dtype", rule, dtype)
     try:
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as missing:
@@ -158,7 +166,6 @@ def load(
             f"path must be a folder with a causal model and its tokenizer, as save_pretrained "
             f"writes it, got {where!r}: {_checks.shortened(said, 200)}"
         ) from error
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return LanguageModel(model.to(chosen).eval(), tokenizer)
 
 
@@ -175,8 +182,9 @@ def losses(
 
     Texts of like length go together, ``batch`` at a time. With ``folder`` losses are kept as they
     come, and a call with the same model and texts goes on where another was broken off.
-    ``progress=True`` shows a bar. The first token has no loss unless the tokenizer puts one before
-    it; special tokens that it adds have none. Texts longer than ``max_tokens`` are cut.
+    ``progress=True`` shows a bar, or a line a minute; where all texts take longer than a minute, a
+    warning says how long after the first batches. The first token has no loss unless the tokenizer
+    puts one before it; special tokens that it adds have none. Texts longer than ``max_tokens`` are cut.
 
     >>> from tellapart.audit import language
     >>> import torch
@@ -206,12 +214,14 @@ def losses(
     order = sorted(range(len(every)), key=lambda k: -found[k].ids.size)
     where = None if folder is None else _folder(folder, model, found)
     kept: dict[int, Array] = {}
+    pace = _Pace(sum(each.ids.size for each in found))
     with shown(progress, "texts", len(every)) as tell, _scoring(model.model):
         for part in range(0, len(order), _PART):
             some = order[part : part + _PART]
             file = None if where is None else where / f"part-{part // _PART:05d}.npz"
             if file is not None and file.exists():
                 kept.update(zip(some, _read(file), strict=True))
+                pace.left -= sum(found[k].ids.size for k in some)
                 continue
             for start in range(0, len(some), size):
                 deadline.check()
@@ -219,12 +229,45 @@ def losses(
                     tell((part + start) / len(order))
                 several = some[start : start + size]
                 kept.update(zip(several, _batch(model, [found[k] for k in several]), strict=True))
+                pace.after(sum(found[k].ids.size for k in several))
             if file is not None:
                 _files.whole(file, partial(_write, rows=[kept[k] for k in some]))
         if tell is not None:
             tell(1.0)
     return TokenLosses(every, tuple(kept[k] for k in range(len(every))))
 
+
+class SlowScoring(UserWarning):
+    """One batch takes so long that all texts take more than a minute."""
+
+
+_MINUTE = 60.0
+
+
+class _Pace:
+    """Says once how long all texts will take, by the first batches, where that is long."""
+
+    def __init__(self, tokens: int) -> None:
+        self.left, self._batches, self._last = tokens, 0, time.monotonic()
+
+    def after(self, tokens: int) -> None:
+        """So many tokens are scored; of the first batch the time is not typical."""
+        now = time.monotonic()
+        took, self._last = now - self._last, now
+        self.left -= tokens
+        self._batches += 1
+        if self._batches == _TELLING and took / tokens * self.left > _MINUTE:
+            warnings.warn(
+                f"{tokens:,} tokens take {short(took, 2)} s: the {self.left:,} that are left take "
+                f"about {in_words(took / tokens * self.left)}. folder= keeps what is done, "
+                "progress=True shows the time left; a GPU (language.load(..., device='cuda')), a "
+                "larger batch=, max_tokens= or fewer texts take less",
+                SlowScoring,
+                stacklevel=3,
+            )
+
+
+_TELLING = 2
 
 # -- inside ----------------------------------------------------------------------------------------
 
@@ -237,6 +280,27 @@ def _torch() -> Any:
     except ImportError as missing:
         raise Unsupported(_EXTRA) from missing
     return torch
+
+
+def _device(torch: Any, asked: str | None) -> str:
+    """A device that is there: the one asked for, or a GPU, or else the CPU."""
+    there = {
+        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "mps": int(torch.backends.mps.is_available()),
+        "cpu": 1,
+    }
+    known = [f"{kind}:{k}" if k else kind for kind, count in there.items() for k in range(count)]
+    if asked is None:
+        return known[0]
+    plain = str(asked).removesuffix(":0")
+    if not isinstance(asked, str) or plain not in known:
+        rule = f"be one that PyTorch finds on this machine ({', '.join(known)})"
+        _checks.refuse("device", rule, asked)
+    return plain
+
+
+def _is_float(kind: Any) -> bool:
+    return bool(getattr(kind, "is_floating_point", False))
 
 
 @contextmanager
@@ -267,7 +331,8 @@ def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     lost = torch.nn.functional.cross_entropy(
         logits[:, :-1].float().flatten(0, 1), on[:, 1:].flatten(), reduction="none"
     )
-    values = lost.double().cpu().numpy().reshape(shape[0], -1)
+    # To the CPU first: not every device knows doubles.
+    values = lost.cpu().double().numpy().reshape(shape[0], -1)
     rows = [
         values[row, : each.ids.size - 1][each.scored].astype(np.float64)
         for row, each in enumerate(some)

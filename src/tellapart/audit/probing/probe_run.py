@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, _progress, run
+from tellapart import _checks, _progress, deadline, run
 from tellapart._checks import Array
+from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
@@ -24,8 +25,13 @@ from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing import pace
-from tellapart.audit.probing.calling.caller import Caller, detect_convention, refuse_equal_inputs
-from tellapart.audit.probing.calling.calls import draw
+from tellapart.audit.probing.calling.caller import (
+    Caller,
+    asked_for,
+    detect_convention,
+    refuse_equal_inputs,
+)
+from tellapart.audit.probing.calling.calls import calls_apart, draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.classifiers import checked
@@ -71,9 +77,11 @@ def probe(
 
     It is called ``samples`` times on each input, as ``mechanism(data)``; one that takes ``rng`` is
     handed a NumPy generator, one that takes ``size`` is asked for batches. Unless told, that is as
-    often as takes about a minute, or ``seconds`` of your own, from 200 to 100,000 times; where it
-    takes longer, or finds gross leaks alone, a warning says so before it starts, and a claim of
-    (ε, δ) is then tested ``until_decided``. Outputs may be anything, and a call that takes longer
+    often as takes about a minute, from 200 to 100,000 times; where it takes longer, or finds gross
+    leaks alone, a warning says so before it starts, and a claim of (ε, δ) is then tested
+    ``until_decided``. ``seconds`` is a budget of calls: as many as fit are made, none is begun
+    once it is spent, and where it does not suffice for a verdict, `LimitReached` says what would.
+    Outputs may be anything, and a call that takes longer
     than ``timeout`` seconds is one, too; a function that raises on both inputs is refused after its
     first calls. A tenth of the calls serves
     to find an event, the others to certify it; of more than a million, counts alone leave the
@@ -104,10 +112,7 @@ def probe(
     for name, given in (("features", features), ("progress", progress)):
         if given is not None and not isinstance(given, bool):
             _checks.function(**{name: given})
-    allowed = pace.budget(seconds)
-    if seconds is not None and (told is not None or folder is not None):
-        rule = "be left out with samples or folder: they say how many calls are made"
-        _checks.refuse("seconds", rule, seconds)
+    purse = pace.Purse(seconds)
     refuse_equal_inputs(d0, d1)
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
@@ -125,30 +130,82 @@ def probe(
             "classifier": repr(classifier),
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)
-    caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
-    pace.refuse_hopeless(caller, (d0, d1), key)
-    if told is None and not until_decided:  # which ends when it is decided
-        each = pace.seconds_a_call(caller, d0, key)
-        fits = pace.affordable(2 * each, allowed)
-        slow = fits < pace.FEW and seconds is None
-        if folder is None:
-            count = fits
-            if until_decided is None:
-                until_decided = slow and isinstance(curve, GuaranteeCurve)
-        if slow or 2 * count * each > 1.01 * allowed:
-            warnings.warn(_notice(claim, count, each, 1 - confidence), SlowProbe, stacklevel=2)
-    with _progress.shown(progress, "calls on each input", count) as tell:
-        evidence: Evidence
-        if until_decided and isinstance(curve, GuaranteeCurve):
-            evidence = sequential_evidence(
-                caller, (d0, d1), curve, count, confidence, key, seek, tell, kept
-            )
-        else:
-            calls = Calls(caller, (d0, d1), count, key, tell, kept)
-            evidence = _certified(calls, seek, confidence)
-        if tell is not None:
-            tell(1.0)
+        purse.hint = f"or run the same again: finished calls are kept in {folder}"
+    few = 2 * _FIRST if until_decided else FEWEST
+    takes_size = asked_for(mechanism)[1] if callable(mechanism) else False
+    purse.needed = pace.in_all(few if told is None else told, batches=takes_size)
+    with pace.spending(purse):
+        caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
+        pace.refuse_hopeless(caller, (d0, d1), key)
+        if purse.limited:
+            if folder is not None:  # what comes at the end must fit into one run
+                purse.needed = purse.calls + 2 * (count + calls_apart(caller, count))
+                if not purse.affords(2 * calls_apart(caller, count)):
+                    purse.hint = ""
+                    purse.refuse()
+            elif not until_decided:
+                each = pace.seconds_a_call(caller, d0, key)
+                count = _affordable(claim, caller, told, each, 1 - confidence, purse)
+        elif told is None and not until_decided:  # which ends when it is decided
+            each = pace.seconds_a_call(caller, d0, key)
+            fits = pace.affordable(2 * each, pace.MINUTE)
+            slow = fits < pace.FEW
+            if folder is None:
+                count = fits
+                if until_decided is None:
+                    until_decided = slow and isinstance(curve, GuaranteeCurve)
+            if slow or 2 * count * each > 1.01 * pace.MINUTE:
+                warnings.warn(_notice(claim, count, each, 1 - confidence), SlowProbe, stacklevel=2)
+        with _progress.shown(progress, "calls on each input", count) as tell:
+            evidence: Evidence
+            if until_decided and isinstance(curve, GuaranteeCurve):
+                evidence = sequential_evidence(
+                    caller, (d0, d1), curve, count, confidence, key, seek, tell, kept, purse
+                )
+            else:
+                calls = Calls(caller, (d0, d1), count, key, tell, kept)
+                evidence = _certified(calls, seek, confidence)
+            if tell is not None:
+                tell(1.0)
     return judge(claim, evidence)
+
+
+def _affordable(
+    claim: Subject,
+    caller: Caller,
+    told: int | None,
+    each: float,
+    level: float,
+    purse: pace.Purse,
+) -> int:
+    """How many calls on each input fit into the budget; refused where they could refute nothing."""
+    fits = pace.fitting(caller, each, purse.plannable)
+    fewest = fewest_calls(claim, level) if told is None else told
+    count = fits if told is None else told
+    purse.needed = purse.calls + 2 * (fewest + calls_apart(caller, fewest))
+    if fits < fewest:
+        purse.refuse(each)
+    purse.needed = purse.calls + 2 * (count + calls_apart(caller, count))
+    return count
+
+
+def fewest_calls(claim: Subject, level: float) -> int:
+    """How many calls on each input it takes at least that some outcome refutes a claim.
+
+    >>> import tellapart as ta
+    >>> fewest_calls(ta.guarantee(epsilon=1), 0.05)
+    20
+    """
+
+    def could(calls: int) -> bool:
+        return planned_evidence(calls, level).could_refute(claim)
+
+    high = FEWEST
+    while not could(high):
+        if high >= pace.USUAL:  # nothing refutes it, or many more calls: then that is the verdict
+            return FEWEST
+        high *= 2
+    return first_whole(could, high // 2, high) if high > FEWEST else FEWEST
 
 
 def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
@@ -177,13 +234,15 @@ def held_out(calls: int, *, learns: bool = False) -> int:
 def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
     aside = held_out(calls.count, learns=seek.classifier is not None)
     home = calls.first(aside)
-    event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
+    with deadline.unpaid():
+        event = seek((home[0][:aside], home[1][:aside]), 1 - confidence, calls.count - aside)
     evidence: Evidence
     if calls.count > AT_HOME:
         evidence = counted(calls, home, aside, event, confidence)
     else:
         non_members, members = scored(calls, home, aside, event)
-        evidence = _evidence(event, non_members, members, confidence)
+        with deadline.unpaid():
+            evidence = _evidence(event, non_members, members, confidence)
     _refuse_if_shared(calls, home, aside, event)
     return of_calls(evidence, calls.count, remarks(calls.caller, home))
 
@@ -283,16 +342,26 @@ def sequential_evidence(
     seek: EventSearch,
     progress: Progress | None = None,
     kept: KeptCalls | None = None,
+    purse: pace.Purse | None = None,
 ) -> WagerEvidence:
-    """Draw pairs and bet on each batch, until refuted, out of hope or out of calls."""
+    """Draw pairs and bet on each batch, until refuted, or out of hope, of calls or of time."""
     past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0, kept)
     event = _sought(past, seek)
     wager = Wager(claim.claimed_epsilon, claim.claimed_delta, confidence, both_orders=False)
     batches = tuple(planned(len(past[0]), samples))
-    before = Pairs()
+    before, by_clock = Pairs(), ""
     for place, batch in enumerate(batches, start=1):
         if progress is not None:
             progress(len(past[0]) / samples)
+        after = len(past[0]) + batch.size
+        if purse is not None and not purse.affords(2 * (batch.size + calls_apart(caller, after))):
+            if place == 1:
+                purse.refuse()
+            batches, by_clock = (
+                batches[: place - 1],
+                f" The budget of {short(purse.given)} s ended it.",
+            )
+            break
         fresh = _drawn(caller, inputs, batch.size, seed, place, kept)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
@@ -302,7 +371,7 @@ def sequential_evidence(
             event, before = _sought(past, seek), wager.seen
     refuse_unjudgeable(caller, inputs, (past[0], past[1]))
     refuse_if_calls_share(caller, inputs, (past[0], past[1]), event.read, seed, learnt=True)
-    about = remarks(caller, (past[0], past[1]))
+    about = (remarks(caller, (past[0], past[1])) + by_clock).strip()
     return WagerEvidence.of(wager, len(past[0]), event.words(), batches, about)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data import columns, labels
+from tellapart.audit.released_tables import exact_columns
+from tellapart.data import columns
 from tellapart.errors import InvalidArgument
 
 Mask = NDArray[np.bool_]
@@ -23,11 +22,13 @@ _NAMES = ("original", "released", "control")
 class AlignedTables:
     """Three tables with the same columns, a row of numbers for each record.
 
-    Categories are whole numbers, the same in all three; a missing number is NaN.
+    Categories are whole numbers, the same in all three; a missing number is NaN. From numbers that
+    differ in digits that doubles do not have, ``offsets`` are taken off (see `exact_columns`).
     """
 
     columns: tuple[str, ...]
     numeric: Mask
+    offsets: Array
     original: Array
     released: Array
     control: Array
@@ -58,61 +59,46 @@ def aligned(original: Any, released: Any, control: Any) -> AlignedTables:
             _checks.refuse(what, rule, sorted(there))
     if not names or len(set(names)) < len(names):
         _checks.refuse("released", "have columns, each of another name", names)
-    read = {what: labels.read(table, names) for what, table in tables.items()}
-    for what, rows in read.items():
-        if not rows[0].rows:
+    read = {
+        what: {name: exact_columns.read(table, name) for name in names}
+        for what, table in tables.items()
+    }
+    for what, held in read.items():
+        rows = {name: len(values) for name, (_, values) in held.items()}
+        if len(set(rows.values())) > 1:
+            _checks.refuse(what, "have columns of one length", rows)
+        if not max(rows.values()):
             _checks.refuse(what, "have a row or more", 0)
-    parts = [_column(name, [read[what][k].rows for what in _NAMES]) for k, name in enumerate(names)]
-    made = [np.column_stack([values[k] for _, values in parts]) for k in range(len(_NAMES))]
-    return AlignedTables(tuple(names), np.array([numeric for numeric, _ in parts]), *made)
+    parts = [_column(name, [read[what][name] for what in _NAMES]) for name in names]
+    made = [np.column_stack([part.values[k] for part in parts]) for k in range(len(_NAMES))]
+    numeric, offsets = (
+        np.array([part[k] for part in parts], dtype=kind) for k, kind in ((0, bool), (2, float))
+    )
+    return AlignedTables(tuple(names), numeric, offsets, *made)
 
 
-def _column(name: str, sides: list[list[Any]]) -> tuple[bool, list[Array]]:
+class _Column(NamedTuple):
+    numeric: bool
+    values: list[Array]  # of each table
+    offset: float = 0.0
+
+
+def _column(name: str, sides: list[exact_columns.Kinds]) -> _Column:
     """Whether a column holds numbers, and its values in all tables."""
-    kinds = [_kind(side) for side in sides]
+    kinds = [kind for kind, _ in sides]
     known = {kind for kind in kinds if kind}
-    if len(known) > 1 and known & {"numbers", "dates"}:
+    if len(known) > 1:
         pairs = zip(_NAMES, kinds, strict=True)
         said = ", ".join(f"{kind or 'nothing'} in {what}" for what, kind in pairs)
         raise InvalidArgument(f"column {name!r} must be of one kind in all tables, has {said}")
-    if known <= {"numbers", "dates"} and known:
-        return True, [_numbers(name, side) for side in sides]
-    codes: dict[tuple[type, Any], int] = {}
-    return False, [_codes(side, codes) for side in sides]
+    held = [values for _, values in sides]
+    if known - {exact_columns.CATEGORIES}:
+        return _Column(True, *exact_columns.joint(name, held, *known))
+    codes: dict[Any, int] = {}
+    return _Column(False, [_codes(values, codes) for values in held])
 
 
-def _kind(side: list[Any]) -> str:
-    some = [value for value in side if value is not None]
-    if not some:
-        return ""
-    if all(isinstance(value, numbers.Real) and not isinstance(value, bool) for value in some):
-        return "numbers"
-    return "dates" if all(isinstance(value, date) for value in some) else "categories"
-
-
-def _numbers(name: str, side: list[Any]) -> Array:
-    values = np.array([np.nan if value is None else _number(value) for value in side])
-    if np.isinf(values).any():
-        _checks.refuse(f"column {name!r}", "be finite", float(values[np.isinf(values)][0]))
-    return values + 0.0  # one number of 0.0 and -0.0
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    if isinstance(value, date):
-        return float(np.datetime64(value, "us").astype(np.int64)) / 1e6
-    return float(value)
-
-
-def _codes(side: list[Any], codes: dict[tuple[type, Any], int]) -> Array:
-    """A whole number for each value; that True is 1 in Python makes them no one category."""
-    return np.array([float(codes.setdefault(_key(value), len(codes))) for value in side])
-
-
-def _key(value: Any) -> tuple[type, Any]:
-    try:
-        hash(value)
-    except TypeError:
-        return str, repr(value)
-    return type(value), value
+def _codes(side: list[Any], codes: dict[Any, int]) -> Array:
+    """A whole number for each value."""
+    keys = (exact_columns.category(value) for value in side)
+    return np.array([float(codes.setdefault(key, len(codes))) for key in keys])

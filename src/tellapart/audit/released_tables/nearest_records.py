@@ -53,7 +53,8 @@ def inferred(
     if not tables.numeric[secret]:
         return np.asarray(guesses == truth)
     with np.errstate(all="ignore"):
-        near = np.abs(guesses - truth) <= tolerance * np.abs(truth)
+        size = np.abs(truth + tables.offsets[secret])
+        near = np.abs(guesses - truth) <= tolerance * size
     return np.asarray(near | (np.isnan(guesses) & np.isnan(truth)))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tellapart import _checks, _progress, run
+from tellapart import _checks, _progress, deadline, run
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import claimed_delta
@@ -24,10 +24,10 @@ from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
 from tellapart.audit.probing.events import EventSearch
-from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.probing.probe_run import FEWEST, probe
 from tellapart.audit.searching.domain import Domain
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.errors import InvalidArgument
+from tellapart.errors import InvalidArgument, LimitReached
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # Keeps the search's numbers apart from the probe's, which are keyed by 0 and 1 here.
@@ -115,9 +115,10 @@ def search(
     and ``search_calls`` calls in all are made to choose one. Then it is probed with ``samples``
     fresh calls on each input, as `probe` would with the same seed: the confidence is that of one
     probe, since the search saw none of those calls. Unless told, these are 400,000 and 100,000, or
-    as many as take about a minute (or ``seconds`` of your own); where even the fewest take longer,
-    a warning says so before they are made. ``progress`` is told which share of the calls was made,
-    as in `probe`.
+    as many as take about a minute; where even the fewest take longer, a warning says so before they
+    are made. ``seconds`` is a budget, as in `probe`: slow functions are tried on fewer pairs, and
+    the search ends where its share of the time does. ``progress`` is told which share of the calls
+    was made, as in `probe`.
 
     >>> import tellapart as ta
     >>> from tellapart.audit import domains
@@ -134,40 +135,46 @@ def search(
     begin = _checks.whole(1, 10**6, tries=tries)
     if samples is not None:
         _checks.whole(20, 10**9, samples=samples)
-    if seconds is not None and None not in (samples, search_calls):
-        _checks.refuse("seconds", "be left out with samples and search_calls", seconds)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     rounds = _rounds(begin)
-    least = max(-(-stage.pairs // stage.weight) for stage in rounds) * 2 * _FEWEST
-    parts = sum(stage.weight for stage in rounds)
     asked = None if search_calls is None else _checks.whole(1, search_calls=search_calls)
-    if asked is not None and asked < least * parts:
-        rule = f"be at least {least * parts:,} for {begin} tries"
+    if asked is not None and asked < _fewest_calls(rounds):
+        rule = f"be at least {_fewest_calls(rounds):,} for {begin} tries"
         _checks.refuse("search_calls", rule, search_calls)
     counts = _Counts(asked, samples)
-    if None in counts:
-        first = domain.first(1, run.generator((key, _KEY)))
-        counts = _affordable(
-            counts, least * parts, _seconds_a_call(mechanism, domain, first, timeout, key), seconds
-        )
+    purse = pace.Purse(seconds, hint="or probe one pair you suspect by audit.probe")
+    purse.needed = _fewest_calls(_one_round(1)) + pace.in_all(samples or FEWEST)
     weigh = _PairPromise(mechanism, timeout, EventSearch(claimed_delta(curve), features))
-    race_share = counts.race / (counts.race + 2 * counts.probe)
-    with _progress.shown(progress, "calls", counts.race + 2 * counts.probe) as tell:
-        race = _raced(weigh, domain, rounds, counts.race // parts, key, _part(tell, 0, race_share))
-        best = race.ranking[0]
-        verdict = probe(
-            mechanism,
-            best.d0,
-            best.d1,
-            claim=claim,
-            samples=counts.probe,
-            confidence=confidence,
-            seed=key,
-            timeout=timeout,
-            features=features,
-            progress=_part(tell, race_share, 1 - race_share),
-        )
+    with pace.spending(purse):
+        if None in counts or purse.limited:
+            first = domain.first(1, run.generator((key, _KEY)))
+            caller, each = _timed(mechanism, domain, first, timeout, key)
+            if purse.limited:
+                counts, rounds = _fitting(counts, rounds, begin, each, purse)
+            else:
+                counts = _affordable(counts, _fewest_calls(rounds), each)
+        race_share = counts.race / (counts.race + 2 * counts.probe)
+        with _progress.shown(progress, "calls", counts.race + 2 * counts.probe) as tell:
+            with deadline.paying(deadline.CallPurse(purse.left * (1 - _FOR_THE_PROBE))):
+                part = counts.race // sum(stage.weight for stage in rounds)
+                race = _raced(weigh, domain, rounds, part, key, _part(tell, 0, race_share))
+            best = race.ranking[0]
+            if purse.limited and samples is None:
+                fits = pace.fitting(caller, each, purse.plannable)
+                counts = counts._replace(probe=max(min(fits, counts.probe), FEWEST))
+            verdict = probe(
+                mechanism,
+                best.d0,
+                best.d1,
+                claim=claim,
+                samples=counts.probe,
+                confidence=confidence,
+                seed=key,
+                timeout=timeout,
+                features=features,
+                progress=_part(tell, race_share, 1 - race_share),
+            )
     noted = _with_search_in_ledger(verdict, len(race.ranking))
     return Search(best.d0, best.d1, noted, race.ranking, race.skipped, race.calls)
 
@@ -182,24 +189,55 @@ class _Counts(NamedTuple):
 _USUAL = _Counts(400_000, pace.USUAL)
 
 
-def _seconds_a_call(
+# Of a budget so much is left to the probe when the race ends by the clock.
+_FOR_THE_PROBE = 0.4
+
+
+def _fewest_calls(rounds: list[_RaceRound]) -> int:
+    """Calls that tell something of every pair in all rounds."""
+    a_part = max(-(-stage.pairs // stage.weight) for stage in rounds) * 2 * _FEWEST
+    return a_part * sum(stage.weight for stage in rounds)
+
+
+def _timed(
     mechanism: Callable[..., Any],
     domain: Domain[Any],
     drafts: dict[Any, Any],
     timeout: float | None,
     seed: int,
-) -> float:
-    """How long one call takes, on the first pair that would be tried."""
+) -> tuple[Caller, float]:
+    """How to call it and how long one call takes, on the first pair that would be tried."""
     if not drafts:
         _checks.refuse("domain", "hold two inputs that differ", domain)
     d0, d1 = domain.pair(next(iter(drafts.values())))
     caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=seed)
-    return pace.seconds_a_call(caller, d0, seed)
+    return caller, pace.seconds_a_call(caller, d0, seed)
 
 
-def _affordable(counts: _Counts, least: int, each: float, seconds: float | None) -> _Counts:
-    """What was asked for, and of the rest as many calls as fit into the time allowed."""
-    allowed = pace.budget(seconds)
+def _fitting(
+    counts: _Counts, rounds: list[_RaceRound], begin: int, each: float, purse: pace.Purse
+) -> tuple[_Counts, list[_RaceRound]]:
+    """What was asked for, and else as many pairs and calls as fit into the budget."""
+    allowed = purse.plannable / each
+    probed = pace.in_all(counts.probe or FEWEST)
+    fewer = [begin >> k for k in range(begin.bit_length())]
+    if counts.race is None:
+        plans = [*map(_rounds, fewer), *map(_one_round, fewer)]
+        fit = (plan for plan in plans if _fewest_calls(plan) <= allowed - max(probed, allowed / 2))
+        rounds = next(fit, plans[-1])
+    fewest = counts.race or _fewest_calls(rounds)
+    purse.needed = purse.calls + fewest + probed
+    if fewest + probed > allowed:
+        purse.refuse(each)
+    race = counts.race or int(min(max((allowed - probed) / 2, fewest), _USUAL.race))
+    if counts.probe is not None:
+        return _Counts(race, counts.probe), rounds
+    return _Counts(race, int(min(max((allowed - race) / 2.5, FEWEST), _USUAL.probe))), rounds
+
+
+def _affordable(counts: _Counts, least: int, each: float) -> _Counts:
+    """What was asked for, and of the rest as many calls as take about a minute."""
+    allowed = pace.MINUTE
     told = each * ((counts.race or 0) + 2 * (counts.probe or 0))
     usual = each * (_USUAL.race + 2 * _USUAL.probe)
     if counts.race or counts.probe:
@@ -208,7 +246,7 @@ def _affordable(counts: _Counts, least: int, each: float, seconds: float | None)
     race = counts.race or max(int(share * _USUAL.race), least)
     probed = counts.probe or pace.affordable(each, each * share * _USUAL.probe)
     total = each * (race + 2 * probed)
-    if total > 1.01 * allowed or (share < 1 and seconds is None):
+    if total > 1.01 * allowed or share < 1:
         warnings.warn(
             f"one call takes {short(each, 2)} s: {race:,} calls choose a pair of inputs and "
             f"{probed:,} on each probe it, about {_progress.in_words(total)} in all. search_calls= "
@@ -265,6 +303,11 @@ def _rounds(begin: int) -> list[_RaceRound]:
     return [*race, *climbs, _RaceRound(_CLIMBERS, 0, _CLOSING)]
 
 
+def _one_round(begin: int) -> list[_RaceRound]:
+    """Pairs that are tried once, where there is no time for more."""
+    return [_RaceRound(begin, 0, 1)]
+
+
 def _raced(
     weigh: _PairPromise,
     domain: Domain[Any],
@@ -290,7 +333,12 @@ def _raced(
             drafts, known = {mark: known[mark] for mark in best} | born, known | born
         each = part * now.weight // (2 * len(drafts))
         pairs = [domain.pair(draft) for draft in drafts.values()]
-        promises = run.map(weigh, [(*pair, each) for pair in pairs], (seed, _KEY, place))
+        try:
+            promises = run.map(weigh, [(*pair, each) for pair in pairs], (seed, _KEY, place))
+        except LimitReached:  # whoever has no time left for the probe is stopped there
+            if not seen:
+                raise
+            break
         calls += 2 * each * len(pairs)
         for mark, pair, promise in zip(drafts, pairs, promises, strict=True):
             if isinstance(promise, Broken):

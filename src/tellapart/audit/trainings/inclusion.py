@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from tellapart import _checks
@@ -83,14 +83,30 @@ class MaskTest(NamedTuple):
 
 def mask_of(inclusion: ArrayLike) -> Mask:
     """A mask as an array of booleans; 1 and 0 are welcome, anything else is refused."""
-    given = np.asarray(inclusion)
-    if given.dtype.kind in "iuf" and np.isin(given, (0, 1)).all():
+    given = plain_array(inclusion)
+    rule = "be a table of True and False (or 1 and 0), one row a model, one column a record"
+    if np.ma.is_masked(given):
+        _checks.refuse("inclusion", f"{rule}, none of them missing", "a masked array")
+    if given.dtype.kind in "iuf":
+        other = ~np.isin(given, (0, 1))
+        if other.any():
+            _checks.refuse("inclusion", rule, given[other].flat[0].item())
         given = given.astype(np.bool_)
     if given.dtype.kind != "b" or given.ndim != 2 or not given.size:
-        rule = "be a table of True and False (or 1 and 0), one row a model, one column a record"
-        shown = given.shape if given.dtype.kind in "biuf" else given.dtype
+        shown = given.shape if given.dtype.kind == "b" else given.dtype
         _checks.refuse("inclusion", rule, shown)
-    return given
+    return np.asarray(given)
+
+
+def plain_array(given: Any) -> NDArray[Any]:
+    """An array of NumPy, of tensors that carry gradients or have 16 bits, too; masks are kept."""
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+        # bfloat16, which NumPy does not know, has all its values in float32
+        given = given.float() if str(given.dtype) == "torch.bfloat16" else given
+    if hasattr(given, "toarray"):  # SciPy's sparse ones
+        given = given.toarray()
+    return np.asanyarray(given) if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
 
 
 def check_mask(mask: Mask, coins: Coins, prior: float = 0.5) -> MaskTest:

@@ -435,9 +435,16 @@ def _with_coins(known: dict[str, Any]) -> dict[str, Any]:
 def _numbers(**named: ArrayLike) -> NDArray[Any]:
     """Finite numbers, held as they came: float32 stays so."""
     ((name, given),) = named.items()
-    values = np.asarray(given)
+    values = masks.plain_array(given)
+    if np.ma.is_masked(values):
+        _checks.refuse(name, "be numbers, none of them missing", "a masked array")
+    values = np.asarray(values)
     if values.dtype.kind not in "iuf" or not values.size:
-        _checks.refuse(name, "be an array of numbers", values.dtype)
+        shown = values.dtype if values.size else values.shape
+        _checks.refuse(name, "be an array of numbers", shown)
+    if values.dtype.kind in "iu" and max(abs(int(values.min())), int(values.max())) > 2**53:
+        rule = "be at most 2^53 in size where they are whole: subtract the least one first"
+        _checks.refuse(name, rule, int(values.max()))
     bad = ~np.isfinite(values)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)

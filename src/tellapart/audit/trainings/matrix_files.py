@@ -35,6 +35,7 @@ import os
 import re
 import zipfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,9 @@ from numpy.typing import NDArray
 
 from tellapart import _checks
 from tellapart.audit.trainings.inclusion import Coins, first_of_each, mask_of
-from tellapart.data import columns, parquet
+from tellapart.data import columns, npz, parquet
 from tellapart.data.ranked import Mask
-from tellapart.data.sources import Source, unreadable
+from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
 
@@ -132,14 +133,10 @@ def read(path: str | os.PathLike[str], inclusion: str | os.PathLike[str] | None)
 
 
 def _loaded(path: Path) -> Numbers:
-    """One plain array; never unpickled."""
-    try:
-        given = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as wrong:
-        raise unreadable(path, wrong) from wrong
-    if not isinstance(given, np.ndarray):
-        raise BadScores(f"{path} must be an .npy file with one array")
-    return given
+    """One plain array; never unpickled, and no larger than its file."""
+    if not path.is_file():
+        raise BadScores(f"{path} must be an .npy file that is there")
+    return npz.alone(Source(path))
 
 
 def _npy(path: Path) -> dict[str, Any]:
@@ -147,16 +144,14 @@ def _npy(path: Path) -> dict[str, Any]:
 
 
 def _npz(path: Path) -> dict[str, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as packed:
-            there = list(packed.files)
-            number, mask = _one_of(there, tuple(_NAMES), path), _some_of(there, _MASKS, path)
-            wanted = {"scores": number, "inclusion": mask}
-            if _POPULATION in there:
-                wanted[_POPULATION] = _POPULATION
-            held = {what: packed[name] for what, name in wanted.items() if name is not None}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as wrong:
-        raise unreadable(path, wrong) from wrong
+    with ExitStack() as opened:
+        packed = npz.ArchiveTable(Source(path), FileLimits(), opened)
+        there = packed.names
+        number, mask = _one_of(there, tuple(_NAMES), path), _some_of(there, _MASKS, path)
+        wanted = {"scores": number, "inclusion": mask}
+        if _POPULATION in there:
+            wanted[_POPULATION] = _POPULATION
+        held = {what: packed.whole(name) for what, name in wanted.items() if name is not None}
     return held | {"outputs": _NAMES[number]}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import numbers
 import random
 import sys
@@ -15,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tellapart import _checks, run
+from tellapart import _checks, deadline, run
 from tellapart._checks import Array
 from tellapart.audit.trainings.store import ModelStore
-from tellapart.errors import BadScores, TrainingStopped
+from tellapart.errors import BadScores, LimitReached, TrainingStopped
 
 Places = NDArray[np.intp]
 
@@ -157,6 +159,7 @@ class ShadowTraining:
         before = self.resumed(model)
         if before is not None:
             return before
+        deadline.before_call()
         seed = self.game.training_seed(model)
         started = time.perf_counter()
         try:
@@ -246,7 +249,11 @@ def trained_rows(
     kept: ModelStore | None,
     progress: run.Progress | None,
 ) -> Array:
-    """One row for each model: what is kept already, and the rest trained now."""
+    """One row for each model: what is kept already, and the rest trained now.
+
+    Where a budget of seconds ends before all are trained, rows of the last ones are NaN; unless
+    there is a folder, with which the rest can be trained later.
+    """
     training = ShadowTraining(game, train, score, kept)
     known = {
         model: row for model in range(game.models) if (row := training.resumed(model)) is not None
@@ -254,12 +261,45 @@ def trained_rows(
     todo = [model for model in range(game.models) if model not in known]
     step = max(-(-len(todo) // _BLOCKS), 1)
     blocks = [todo[first : first + step] for first in range(0, len(todo), step)]
-    made = run.map(training.block, blocks, game.seed, _onward(progress, len(known) / game.models))
-    for block, rows in zip(blocks, made, strict=True):
+    tell = _onward(progress, len(known) / game.models)
+    if kept is None and math.isfinite(deadline.left_for_calls()):
+        made = list(_while_time_is_left(training, blocks, tell))
+    else:
+        made = run.map(training.block, blocks, game.seed, tell)
+    for block, rows in zip(blocks, made, strict=False):
         known.update(zip(block, rows, strict=True))
     if progress is not None:
         progress(1.0)
-    return np.array([known[model] for model in range(game.models)])
+    missing = np.full(training.asked.size + 1, np.nan)
+    return np.array([known.get(model, missing) for model in range(game.models)])
+
+
+# So many groups of blocks are trained one after the other where time may end: one is lost at most.
+_GROUPS = 50
+
+
+def _while_time_is_left(
+    training: ShadowTraining, blocks: list[list[int]], tell: Callable[[float], None] | None
+) -> Iterator[Array]:
+    """Rows of the first blocks, up to those in which the budget ended; its error if in the first.
+
+    The numbers of a model are its own, in whatever group it is.
+    """
+    size = max(-(-len(blocks) // _GROUPS), 1)
+    for start in range(0, len(blocks), size):
+        part = None if tell is None else functools.partial(_within, tell, start, size, len(blocks))
+        try:
+            yield from run.map(
+                training.block, blocks[start : start + size], training.game.seed, part
+            )
+        except LimitReached:
+            if not start or deadline.left_for_calls() > 0:
+                raise
+            return
+
+
+def _within(tell: Callable[[float], None], start: int, size: int, total: int, share: float) -> None:
+    tell((start + share * min(size, total - start)) / total)
 
 
 def _onward(progress: run.Progress | None, done: float) -> Callable[[float], None] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, _progress, run
+from tellapart import _checks, _progress, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
@@ -20,10 +20,10 @@ from tellapart.audit.evidence.base import Evidence, Finding, strongest
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import asked_for, detect_convention
-from tellapart.audit.probing.probe_run import probe
+from tellapart.audit.probing.probe_run import fewest_calls, probe
 from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
 from tellapart.audit.verdict import NOT_REFUTED, NOTHING_TESTED, Verdict, describe
-from tellapart.errors import Unsupported
+from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
@@ -92,6 +92,7 @@ class StepAudit:
         else:
             tested = self.verdict.could_refute and not self.verdict.allows_all
             lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
+        lines += self.verdict.remarks
         return "\n".join(lines)
 
 
@@ -127,7 +128,8 @@ def step(
     with ``public_size``, one whose gradient is not zero, as where records are replaced. ``nan``
     tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
     with ``samples`` calls on each input, for an equal share of the level: 10,000 unless told, or as
-    many as take about a minute in all (or ``seconds`` of your own), which a warning then says.
+    many as take about a minute in all, which a warning then says. ``seconds`` is a budget, as in
+    `probe`: pairs that it does not suffice for are left out, and named.
     ``progress`` is told which share of the pairs was begun, as in `probe`.
 
     >>> import numpy as np
@@ -154,47 +156,78 @@ def step(
     curve_of(promise, "claim")
     _same_neighbours(promise, setting)
     told = None if samples is None else _checks.whole(_FEWEST, 10**9, samples=samples)
-    if seconds is not None and told is not None:
-        _checks.refuse("seconds", "be left out with samples", seconds)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     pairs = _kept(family(setting), only)
     takes_rng, _, needs_size = asked_for(step)
     asked: dict[str, Any] = {"rng": run.generator((key, _TRIAL))} if takes_rng else {}
-    releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
-    looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
-    calls = told or _affordable(ScoredStep(step, looks[0]), pairs, key, seconds)
-    shown = []
-    with _progress.shown(progress, "pairs", len(pairs)) as tell:
-        for place, (pair, look) in enumerate(zip(pairs, looks, strict=True)):
-            if tell is not None:
-                tell(place / len(pairs))
-            verdict = probe(
-                ScoredStep(step, look),
-                pair.absent,
-                pair.present,
-                claim=promise,
-                samples=calls,
-                confidence=1 - level / len(pairs),
-                seed=_own(key, place),
-            )
-            shown.append(_with_names(verdict, look.names(releases)))
-    return _joint(promise, pairs, tuple(shown))
+    shown: list[Verdict] = []
+    purse = pace.Purse(seconds, hint="or keep fewer pairs by only=")
+    purse.needed = pace.in_all(told or _FEWEST)
+    with pace.spending(purse):
+        deadline.before_call()
+        releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
+        looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
+        calls = told or _affordable(
+            ScoredStep(step, looks[0]), pairs, key, promise, level / len(pairs), purse
+        )
+        with _progress.shown(progress, "pairs", len(pairs)) as tell:
+            for place, (pair, look) in enumerate(zip(pairs, looks, strict=True)):
+                if tell is not None:
+                    tell(place / len(pairs))
+                try:
+                    verdict = probe(
+                        ScoredStep(step, look),
+                        pair.absent,
+                        pair.present,
+                        claim=promise,
+                        samples=calls,
+                        confidence=1 - level / len(pairs),
+                        seed=_own(key, place),
+                    )
+                except LimitReached:
+                    if not shown or not purse.limited or purse.left > 0:
+                        raise
+                    break
+                shown.append(_with_names(verdict, look.names(releases)))
+    return _joint(promise, pairs[: len(shown)], tuple(shown), _left_out(pairs[len(shown) :], purse))
+
+
+def _left_out(pairs: Sequence[StepPair], purse: pace.Purse) -> tuple[str, ...]:
+    """What to say of the pairs that the budget did not suffice for."""
+    if not pairs:
+        return ()
+    names = ", ".join(pair.name for pair in pairs)
+    return (
+        f"seconds={short(purse.given)} did not suffice for {len(pairs)} of the pairs, which were "
+        f"not probed: {names}.",
+    )
 
 
 _USUAL = 10_000
 
 
 def _affordable(
-    step: Callable[..., Any], pairs: Sequence[StepPair], seed: int, seconds: float | None
+    step: Callable[..., Any],
+    pairs: Sequence[StepPair],
+    seed: int,
+    claim: Subject,
+    level: float,
+    purse: pace.Purse,
 ) -> int:
     """How many calls on each input of every pair fit into the time allowed, and a notice."""
-    allowed, first = pace.budget(seconds), pairs[0]
+    first = pairs[0]
     caller = detect_convention(step, first.absent, first.present, seed=seed)
     each = pace.seconds_a_call(caller, first.absent, seed)
+    if purse.limited:
+        fewest = fewest_calls(claim, level)
+        purse.needed = purse.calls + pace.in_all(fewest)
+        if pace.fitting(caller, each, purse.plannable) < fewest:
+            purse.refuse(each)
+        return max(pace.fitting(caller, each, purse.plannable / len(pairs), _USUAL), fewest)
     all_of_them = 2 * len(pairs) * each
-    calls = pace.affordable(all_of_them, allowed, _USUAL)
-    if calls * all_of_them > 1.01 * allowed or (calls < _USUAL and seconds is None):
+    calls = pace.affordable(all_of_them, pace.MINUTE, _USUAL)
+    if calls < _USUAL:
         warnings.warn(
             f"one step takes {short(each, 2)} s: {calls:,} calls on each input of {len(pairs)} "
             f"pairs, about {_progress.in_words(calls * all_of_them)} in all, in place of "
@@ -253,7 +286,12 @@ def _named(finding: Finding, names: list[str]) -> Finding:
     return replace(finding, where=where)
 
 
-def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ...]) -> StepAudit:
+def _joint(
+    claim: Subject,
+    pairs: tuple[StepPair, ...],
+    shown: tuple[Verdict, ...],
+    remarks: tuple[str, ...],
+) -> StepAudit:
     named = {pair.name: verdict for pair, verdict in zip(pairs, shown, strict=True)}
     evidence = together({name: verdict.evidence for name, verdict in named.items()})
     most = strongest(
@@ -261,7 +299,8 @@ def _joint(claim: Subject, pairs: tuple[StepPair, ...], shown: tuple[Verdict, ..
         for name, verdict in named.items()
         if verdict.finding is not None
     )
-    return StepAudit(Verdict(claim, evidence, most, describe(claim)), pairs, shown)
+    joint = Verdict(claim, evidence, most, describe(claim), remarks=remarks)
+    return StepAudit(joint, pairs, shown)
 
 
 # Of many releases so many are looked at by themselves, and the last one.

@@ -24,6 +24,7 @@ from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
 from tellapart.audit.many_run_audit import Favoured, at_ranks
+from tellapart.audit.probing import pace
 from tellapart.audit.scores import Scores
 from tellapart.audit.trainings.attacks import Attack, Rmia
 from tellapart.audit.trainings.lira import Inclusion, Lira
@@ -69,14 +70,15 @@ def training(
 ) -> Verdict:
     """Whether a training function keeps its claim for one example in or out of the data.
 
-    It trains ``models`` models (1,000 unless told, or as many as fit into ``seconds``; where the
-    default takes longer than a minute, a warning says how long before it starts), each target in or
-    out by a coin of its own, as
+    It trains ``models`` models (1,000 unless told; where the default takes longer than a minute, a
+    warning says how long before it starts), each target in or out by a coin of its own, as
     ``train(dataset, seed)``; ``score(model, examples)`` says how much each target looks like a
     member, or ``train`` returns these numbers itself. An ``attack`` makes better scores of them.
     The claim must be about adding or removing a record.
     Of several targets the most exposed is sought on models that are not counted. With ``folder``
-    finished models are kept and a killed audit goes on. See `MembershipGame.play`.
+    finished models are kept and a killed audit goes on. ``seconds`` is a budget: as many models as
+    fit are trained, none is begun once it is spent, and where it does not suffice for a verdict,
+    `LimitReached` says what would. See `MembershipGame.play`.
 
     >>> import tellapart as ta
     >>> def noisy_sum(people, seed):               # claims ε = 1, but its noise is half that
@@ -95,20 +97,37 @@ def training(
     design = targets if isinstance(targets, Design) else Targets(targets)
     same_neighbours(claim, design)
     _checks.instance(Iterable, "places of examples, listed", population=population)
-    if seconds is not None and (models is not None or folder is not None):
-        rule = "be left out with models or folder: they say how many models are trained"
-        _checks.refuse("seconds", rule, seconds)
     game = MembershipGame(data, design, models or _USUAL, seed, tuple(population))
     check_attack(attack, game)
-    if models is None:
-        game = replace(game, models=_affordable(game, train, score, seconds))
-    enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
-    played = game.play(train, score, folder=folder, progress=progress)
+    purse = pace.Purse(seconds, "models")
+    purse.hint = (
+        "or name a folder=, which keeps finished models, and run the same again"
+        if folder is None
+        else f"or run the same again: finished models are kept in {folder}"
+    )
+    plans = models is None and (folder is None or not purse.limited)
+    if purse.limited:
+        purse.needed = 1 + _needed(claim, game, attack, sure) if plans else game.models
+    with pace.spending(purse):
+        if plans:
+            game = replace(game, models=_affordable(game, train, score, purse))
+            if purse.limited and not _suffices(claim, game, attack, sure):
+                purse.refuse()
+        enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
+        played = game.play(train, score, folder=folder, progress=progress)
+        if not _enough_trained(claim, played, attack, sure):
+            purse.needed = game.models
+            purse.refuse()
     evidence = game_evidence(played, sure, attack=attack, delta=claimed_delta(promise))
     verdict = judge(claim, evidence)
     # Of a claim that is true the luckiest look says more than there is: no outlook on that.
     known = verdict.samples_needed is not None
     remarks = [outlook(evidence, game.models, verdict.delta)] if known else []
+    if trained(played) < game.models:
+        remarks.append(
+            f"seconds={short(purse.given)} ended after {trained(played):,} of {game.models:,} "
+            "models: the attack counts as mistaken on all the others."
+        )
     return replace(verdict, remarks=(*remarks, *([_NOT_RANDOM] if _all_the_same(played) else [])))
 
 
@@ -119,30 +138,81 @@ class SlowTraining(UserWarning):
 _USUAL, _MINUTE = 1_000, 60.0
 
 
-def _affordable(
-    game: MembershipGame, train: Train, score: Score | None, seconds: float | None
-) -> int:
+def _affordable(game: MembershipGame, train: Train, score: Score | None, purse: pace.Purse) -> int:
     """How many models are trained unless told, by one training that is timed and not counted."""
     _checks.function(train=train)
-    allowed = _MINUTE if seconds is None else _checks.finite_above_zero(seconds=seconds)
+    before = purse.took
     with put_back():
-        each = max(float(ShadowTraining(game, train, score, None).one(0)[-1]), 1e-9)
-    count = _USUAL if seconds is None else max(min(int(allowed / each), _USUAL), 2)
-    if count * each > 1.01 * allowed:
+        ShadowTraining(game, train, score, None).one(0)
+    each = max(purse.took - before, 1e-9)
+    if purse.limited:
+        return max(min(int(purse.plannable / each), _USUAL), 2)
+    if _USUAL * each > 1.01 * _MINUTE:
         warnings.warn(
-            f"one training takes {short(each, 2)} s: {count:,} models take about "
-            f"{_progress.in_words(count * each)} on one worker. models=N trains as many as you "
+            f"one training takes {short(each, 2)} s: {_USUAL:,} models take about "
+            f"{_progress.in_words(_USUAL * each)} on one worker. models=N trains as many as you "
             "say, seconds=S as many as fit; joblib.parallel_config(n_jobs=N) shares them out, "
             "folder= lets a killed audit go on, and audit.step of one training step is cheaper "
             "(audit.plan compares them)",
             SlowTraining,
             stacklevel=3,
         )
-    return count
+    return _USUAL
+
+
+def _suffices(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> bool:
+    """Whether some outcome of these models would refute the claim."""
+    aside = set_aside(game, attack)
+    return _refutable(claim, game.models - aside, game.design.prior, 1 - confidence)
+
+
+def _needed(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> int:
+    """About how many models it takes at least, with those set aside."""
+    needed = fewest_models(claim, confidence, game.design.prior)
+    many = replace(game, models=10 * needed)
+    return -(-needed * many.models // (many.models - set_aside(many, attack)))
+
+
+def trained(played: Played) -> int:
+    """How many of the models were trained, the first ones, before a budget of seconds ended."""
+    return int(np.isfinite(played.seconds).sum())
+
+
+def _enough_trained(claim: Subject, played: Played, attack: Attacking, confidence: float) -> bool:
+    """Whether models that were trained could refute the claim, the others being mistaken."""
+    done, aside = trained(played), set_aside(played.game, attack)
+    if done == played.game.models:
+        return True
+    if done < aside + 2:
+        return False
+    inside = played.inclusion[aside:, :1]
+    perfect = _completed(inside[: done - aside].astype(np.float64), inside)
+    sides = inside.any() and not inside.all()
+    return bool(sides) and at_ranks(
+        column_scores(perfect[:, 0], inside[:, 0]), 1 - confidence
+    ).refutes(claim)
+
+
+def _completed(scores: Array, inside: Inclusion) -> Array:
+    """Scores of the first models, and of those that were not trained the worst there could be.
+
+    Members look least like members and non-members most, so that whatever their scores would have
+    been, every test shows as much or more with them: when training stopped, and why, is no matter.
+    """
+    left = inside[len(scores) :]
+    if not len(left):
+        return scores
+    below, above = (
+        np.nextafter(scores.min(axis=0), -np.inf),
+        np.nextafter(scores.max(axis=0), np.inf),
+    )
+    return np.concatenate([scores, np.where(left, below, above)])
 
 
 def _all_the_same(played: Played) -> bool:
     """Whether models with the same coins always have the same scores, and some have the same."""
+    done = trained(played)
+    played = replace(played, raw=played.raw[:done], inclusion=played.inclusion[:done])
     patterns, which = np.unique(played.inclusion, axis=0, return_inverse=True)
     if len(patterns) == len(played.raw):
         return False
@@ -281,10 +351,10 @@ def game_evidence(
     at = _checks.probability(delta=delta)
     check_attack(attack, played.game, played.inclusion, each_target=each_target)
     aside = set_aside(played.game, attack, each_target=each_target)
-    if played.game.models - aside < 2:
-        _checks.refuse("models", "leave two or more beside those set aside", played.game.models)
-    kept = _attacked(played, attack, aside)
+    if trained(played) - aside < 2:
+        _checks.refuse("models", "leave two or more beside those set aside", trained(played))
     inside = played.inclusion[aside:]
+    kept = _completed(_attacked(played, attack, aside), inside)
     if each_target:
         return together(_each(played, kept, level))
     if not aside:
@@ -314,7 +384,7 @@ def check_attack(
 
 def _attacked(played: Played, attack: Attacking, aside: int) -> Array:
     """Scores of the models that count, by an attack that knows the others alone."""
-    return attack_scores(played, attack, np.arange(aside), np.arange(aside, len(played.raw)))
+    return attack_scores(played, attack, np.arange(aside), np.arange(aside, trained(played)))
 
 
 def attack_scores(played: Played, attack: Attacking, learnt: Any, asked: Any) -> Array:

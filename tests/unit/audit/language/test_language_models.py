@@ -1,6 +1,7 @@
 """Language models: losses as computed one by one, canaries found in what is not private alone."""
 
 import json
+import warnings
 import zlib
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import language
+from tellapart.audit.language import token_losses
 from tellapart.audit.language.planting import Planted
 from tellapart.cli import main
 
@@ -112,6 +114,64 @@ def test_a_model_is_loaded_from_its_folder(model, tmp_path):
     assert there.total == pytest.approx(here.total, abs=1e-5)
     with pytest.raises(ta.InvalidArgument, match="path must be a folder with a causal model"):
         language.load(tmp_path / "nothing here")
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "mps", "tpu", "CPU", "cuda:x", "meta", "", 0])
+def test_a_device_that_is_not_there_is_refused_before_anything_is_read(device, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(ta.InvalidArgument, match=r"device must be .* on this machine \(cpu\), got"):
+        language.load("no/folder", device=device)
+
+
+def test_a_device_is_chosen_among_those_that_are_there(model, tmp_path, monkeypatch):
+    moved = []
+    model.model.save_pretrained(tmp_path / "saved")
+    model.tokenizer.save_pretrained(tmp_path / "saved")
+    monkeypatch.setattr(torch.nn.Module, "to", lambda own, device: moved.append(device) or own)
+    asked = [None, "cpu", "cpu:0"]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    for device in asked:
+        language.load(tmp_path / "saved", device=device)
+    assert moved == ["mps", "cpu", "cpu"]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for device in (None, "cuda:0", "cuda:1", "mps"):
+        language.load(tmp_path / "saved", device=device)
+    assert moved[3:] == ["cuda", "cuda", "cuda:1", "mps"]
+    with pytest.raises(ta.InvalidArgument, match=r"\(cuda, cuda:1, mps, cpu\), got 'cuda:2'"):
+        language.load(tmp_path / "saved", device="cuda:2")
+
+
+@pytest.mark.parametrize("dtype", ["bloat16", "int8", "nn", ""])
+def test_a_type_that_is_none_is_refused(dtype):
+    with pytest.raises(ta.InvalidArgument, match="dtype must name floating-point numbers"):
+        language.load("no/folder", device="cpu", dtype=dtype)
+
+
+def test_texts_that_take_long_say_how_long_and_what_takes_less(model, monkeypatch):
+    texts = ["w1 w2 w3 w4"] * 40
+    monkeypatch.setattr(token_losses, "_MINUTE", 0.0)
+    with pytest.warns(token_losses.SlowScoring, match=r"tokens take .* left take about .*folder="):
+        language.losses(model, texts, batch=4)
+    monkeypatch.setattr(token_losses, "_MINUTE", 60.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", token_losses.SlowScoring)
+        language.losses(model, texts, batch=4)
+
+
+def test_a_model_that_raises_fails_with_its_first_batch(model):
+    calls = []
+
+    def broken(**batch):
+        calls.append(batch)
+        raise ZeroDivisionError
+
+    broken.parameters = model.model.parameters
+    with pytest.raises(ZeroDivisionError):
+        language.losses(language.LanguageModel(broken, model.tokenizer), ["w1 w2"] * 99, batch=1)
+    assert len(calls) == 1
 
 
 def test_dropout_is_off_while_scoring_and_on_again_after(model):

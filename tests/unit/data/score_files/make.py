@@ -8,6 +8,7 @@ cites the source of each.
 import gzip
 import json
 import pickle
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 import torch
 from sklearn.metrics import roc_curve
 
@@ -94,6 +96,12 @@ def other_packages():
     frame.write_ipc(HERE / "polars.arrow", compression="zstd")
     table = pa.table({"score": SCORE, "member": pa.array(MEMBER.tolist()).dictionary_encode()})
     pa.feather.write_feather(table, HERE / "arrow-dictionary.feather")
+    exact = pa.table({"score": [Decimal(str(score)) for score in SCORE.tolist()], "member": MEMBER})
+    pa.feather.write_feather(exact, HERE / "arrow-decimal.feather")
+    with pa.ipc.new_stream(HERE / "arrow-stream.arrow", exact.schema) as stream:
+        stream.write_table(exact)
+    whole = {"score": [2**60 + k for k in range(len(SCORE))], "member": MEMBER}
+    pa.parquet.write_table(pa.table(whole), HERE / "arrow-int64.parquet")
     torch.save({"score": torch.tensor(SCORE)}, HERE / "torch.pt")
     # What sklearn.metrics asks for, under the names of its arguments.
     pd.DataFrame({"y_true": MEMBER, "y_score": SCORE}).to_csv(HERE / "sklearn.csv", index=False)

@@ -85,7 +85,7 @@ def own_globals(rng: np.random.Generator, alone: bool = True) -> Iterator[None]:
 
 
 # Of how many outputs one is kept where each is to be of a batch of its own.
-_SOME = 7
+SOME = 7
 # Containers that are copied with what they hold, and how deep.
 _DEEPEST_COPY = 8
 _COPIES: dict[type, Callable[[Any], Any]] = {
@@ -134,10 +134,10 @@ class Caller:
         """The outputs of so many calls, each of a batch of its own where batches are asked for."""
         if self.size is not Size.MANY or isinstance(self.mechanism, Program):
             return self.block(data, count, rng)
-        batches = self.calls(data, count, {"size": _SOME}, rng)
+        batches = self.calls(data, count, {"size": SOME}, rng)
         return packed(
             [
-                batch if isinstance(batch, Broken) else packed(rows(batch, _SOME)).listed()[0]
+                batch if isinstance(batch, Broken) else packed(rows(batch, SOME)).listed()[0]
                 for batch in batches
             ]
         )
@@ -182,7 +182,7 @@ class Caller:
         before = None if self.spoils or count == 1 else fingerprint(own)
         with own_globals(rng, alone=not self.takes_rng):
             for place in range(count):
-                deadline.check()
+                deadline.before_call(extra.get("size", 1))
                 # The first call may have the copy that is there already.
                 given = copied(data) if self.spoils and place else own
                 try:
@@ -344,6 +344,7 @@ def _tried(
     home, raised = os.getpid(), 0
     with own_globals(rng):
         for _ in range(_TRIAL_CALLS):
+            deadline.before_call()
             try:
                 plain.mechanism(own, **extra, **plain.handed(rng))
             except LimitReached:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tellapart import _checks, run
-from tellapart.audit.probing.calling.caller import Caller, Size
+from tellapart.audit.probing.calling.caller import SOME, Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
 from tellapart.audit.probing.calling.outputs import Outputs, joined
 from tellapart.audit.probing.calling.program import Program
@@ -82,8 +82,7 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
 
     Of a batch, which costs little, one output is kept.
     """
-    batches = caller.size is Size.MANY and not isinstance(caller.mechanism, Program)
-    count = _MOST_APART if batches else min(max(beside // 8, _LEAST_APART), _MOST_APART)
+    count = _turns_apart(caller, beside)
     # Where each turn is a process of its own, one is enough.
     turns = _TURNS if caller.timeout is None and not isinstance(caller.mechanism, Program) else 1
     outputs: list[list[Outputs]] = [[] for _ in inputs]
@@ -92,6 +91,20 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
             rng = run.generator((*run.checked_seed(seed), k, turn))
             outputs[k].append(caller.apart(data, count // turns, rng))
     return [joined(parts) for parts in outputs]
+
+
+def calls_apart(caller: Caller, beside: int) -> int:
+    """How many outputs on each input `apart` asks for, beside so many."""
+    return _turns_apart(caller, beside) * (SOME if _in_batches(caller) else 1)
+
+
+def _turns_apart(caller: Caller, beside: int) -> int:
+    share = beside if _in_batches(caller) else beside // 8
+    return min(max(share, _LEAST_APART), _MOST_APART)
+
+
+def _in_batches(caller: Caller) -> bool:
+    return caller.size is Size.MANY and not isinstance(caller.mechanism, Program)
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ def _ready(answers: Answers) -> None:
 
 def _until_broken(answers: Answers, rounds: int, timeout: float | None) -> Iterator[Any]:
     for _ in range(rounds):
+        deadline.before_call()
         try:
             answer = answers(timeout)
         except Empty:

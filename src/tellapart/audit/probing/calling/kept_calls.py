@@ -33,7 +33,7 @@ from tellapart.audit.probing.calling.program import Program
 from tellapart.errors import Unsupported
 
 # So many calls are lost at most, of mechanisms that are called one by one.
-PIECE = 256
+PIECE = 32
 _KINDS = "biufcSU"
 
 
