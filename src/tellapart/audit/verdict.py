@@ -122,7 +122,7 @@ _MOST = 1e6
 # How finely that number is found.
 _FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
-# the weakest one is told that would have been found.
+# the weakest one is told that would have been found, as a share of what it leaks beyond the claim.
 STRONGEST, _CLOSE = 64.0, 0.01
 
 
@@ -211,9 +211,10 @@ class Verdict(Plotted):
                     return False, low
         except NotCertified:  # no curve is known for so little noise
             return False, low
-        parts = 2 ** math.ceil(math.log2((high - low) / _CLOSE))
-        step = (high - low) / parts
-        return True, low + step * first_whole(lambda k: detected(low + step * k), 0, parts)
+        while high - low > _CLOSE * (high - 1):
+            middle = (low + high) / 2
+            low, high = (low, middle) if detected(middle) else (middle, high)
+        return True, high
 
     @cached_property
     def could_refute(self) -> bool:

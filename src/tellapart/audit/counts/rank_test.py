@@ -152,7 +152,7 @@ def _columns(pair: tuple[Array, Array]) -> tuple[Array, Array]:
     return pair[0][:, None], pair[1][:, None]
 
 
-_MIDDLE, _UPPER = 24, 20
+_MIDDLE, _UPPER = 96, 80
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainccinv, betaincinv
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import rank_test
+from tellapart.audit.counts.boundary_crossing import Boundaries, Whole
 from tellapart.audit.counts.rank_test import ClaimFamily, RankCounts, RateCells, upper_p_values
 from tellapart.audit.evidence.base import (
     Design,
@@ -31,6 +33,8 @@ from tellapart.neighbours import Neighbours
 
 # How a look's level is divided between the two rates of one corner of the curve.
 _SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+# Where more counts than so many might do, they are too many to make a difference.
+_TOO_MANY = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +75,7 @@ class RankEvidence(Evidence):
         return rank_test.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_values(claim)
+        p = self._p_values(claim, self._columns)
         worst = int(np.argmin(p / self._levels))
         if not p[worst] <= self._levels[worst]:
             return None
@@ -89,20 +93,21 @@ class RankEvidence(Evidence):
         )
         return "" if best is None else str(self.looks[best])
 
-    def _p_values(self, claim: TradeoffCurve) -> Array:
+    def _p_values(self, claim: TradeoffCurve, counts: RankCounts) -> Array:
+        """The p-value of each look, had it so many beyond."""
         if isinstance(claim, GuaranteeCurve):
             family = rank_test.epsilons(claim.claimed_delta)
             at = np.full(len(self.looks), claim.claimed_epsilon)
-            return rank_test.p_values(self._columns, family, at)
+            return rank_test.p_values(counts, family, at)
         if isinstance(claim, GaussianCurve):
             at = np.full(len(self.looks), claim.mu)
-            return rank_test.p_values(self._columns, rank_test.gaussians(), at)
+            return rank_test.p_values(counts, rank_test.gaussians(), at)
         p_values = np.empty(len(self.looks))
         for end in End:
-            some = np.array([k for k, look in enumerate(self.looks) if look.end is end], dtype=int)
+            some = np.flatnonzero(self._clears == (end is End.CLEAR))
             if some.size:
                 roc = _roc(claim, end)
-                p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
+                p_values[some] = upper_p_values(counts.at(some), roc, self._levels[some])
         return p_values
 
     def _curve(self) -> AtomicCurve:
@@ -118,13 +123,45 @@ class RankEvidence(Evidence):
         none = self._columns.beyond[:, None] <= 0
         share = np.where(none, 0.0, betaincinv(c, d, level * (1 - _SHARES)))
         share = share * (1 - 1e-12)
-        clears = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
-        return shown_corners(share, rate, clears, rate_left)
+        return shown_corners(share, rate, self._clears[:, None], rate_left)
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        cells = self._cells
-        needed = cells.critical(self._at_cuts(claim))
-        return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
+        """That any look refutes, of those for which the same scores are suspicious."""
+        needed = self._critical(claim)
+        ways = [
+            Boundaries.of(*self._pairs(needed, some), *_sides(self.looks[some[0]]))
+            for some in self._ways()
+        ]
+        return lambda truth: max(way.power(truth.tpr) for way in ways)
+
+    def _ways(self) -> list[NDArray[np.intp]]:
+        """Looks for which the same scores are suspicious."""
+        upward = self._clears != np.array([look.higher for look in self.looks])
+        return [np.flatnonzero(upward == way) for way in np.unique(upward)]
+
+    def _pairs(self, needed: Array, some: NDArray[np.intp]) -> tuple[Whole, Whole]:
+        """The order statistics of non-members and members that change places in each look."""
+        counts, clears = self._columns.at(some), self._clears[some]
+        first = np.where(clears, counts.tested - needed[some] + 1, counts.rank)
+        second = np.where(clears, counts.reference - counts.rank + 1, needed[some])
+        return first.astype(np.int64), second.astype(np.int64)
+
+    def _critical(self, claim: TradeoffCurve) -> Array:
+        """The least counts beyond that refute a claim; cells may ask for one or two too many."""
+        roc = self._at_cuts(claim)
+        needed = self._cells.critical(roc)
+        for _ in range(_TOO_MANY):
+            fewer = needed - 1
+            open_ = (fewer > 0) & (self._cells.least(fewer, roc) <= self._levels)
+            if not open_.any():
+                break
+            p = self._p_values(claim, self._columns._replace(beyond=np.where(open_, fewer, 0.0)))
+            needed = needed - (p <= self._levels)
+        return needed
+
+    @cached_property
+    def _clears(self) -> NDArray[np.bool_]:
+        return np.array([look.end is End.CLEAR for look in self.looks])
 
     @cached_property
     def _cells(self) -> RateCells:
@@ -133,7 +170,7 @@ class RankEvidence(Evidence):
     def _at_cuts(self, curve: TradeoffCurve) -> Array:
         roc = np.empty_like(self._cells.cuts)
         for end in End:
-            some = np.array([look.end is end for look in self.looks])
+            some = self._clears == (end is End.CLEAR)
             if some.any():
                 roc[some] = _roc(curve, end)(self._cells.cuts[some])
         return roc
@@ -175,6 +212,12 @@ def _ends(look: Look) -> dict[End, tuple[int, int]]:
     one, other = look.reference, look.tested
     other_end = End.CLEAR if look.end is End.FLAG else End.FLAG
     return {look.end: (one, other), other_end: (other, one)}
+
+
+def _sides(look: Look) -> tuple[int, int]:
+    """How many non-members and members there are."""
+    clears = look.end is End.CLEAR
+    return (look.tested, look.reference) if clears else (look.reference, look.tested)
 
 
 def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:
