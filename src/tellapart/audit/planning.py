@@ -108,6 +108,7 @@ _PRICE = ("count", "seconds")
 Power = Callable[[float], float]
 # Gauss and Hermite's rule: by how much the number of heads is off, and how much that counts.
 _IN = ((-1.0, 1 / 6), (0.0, 2 / 3), (1.0, 1 / 6))
+_HALF = ((0.0, 1.0),)
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ class _Question:
             count,
             "calls on each input",
             2 * self.seconds,
-            lambda calls: planned_power(self.claim, calls, self.level),
+            lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
             "inputs other than the two that are called (audit.search looks for worse ones)",
         )
 
@@ -254,7 +255,7 @@ class _Question:
     def in_one_run(self, canaries: int) -> PlannedDesign:
         """One training with canaries; its time does not grow with them."""
 
-        def power(count: int) -> Power:
+        def power(count: int, roughly: bool) -> Power:
             return self._against(one_run(unseen_scores(count), 1 - self.level, claim=self.claim))
 
         return self._counted(
@@ -298,11 +299,11 @@ class _Question:
     def _affordable(self, each: float, fewest: int) -> int:
         return int(min(max(self.budget / each, fewest), _MOST))
 
-    def _by_coins(self, models: int) -> Power:
+    def _by_coins(self, models: int, roughly: bool) -> Power:
         """Of models with the target in by fair coins: the mean over how many of them it is in."""
         spread = math.sqrt(3 * models) / 2
         each = {}
-        for deviations, weight in _IN:
+        for deviations, weight in _HALF if roughly else _IN:
             members = min(max(round(models / 2 + deviations * spread), 1), max(models - 1, 1))
             scores = unseen_scores(members + max(models - members, 1), members)
             each[members] = self._against(at_ranks(scores, self.level)), weight
@@ -319,12 +320,12 @@ class _Question:
         count: int,
         unit: str,
         each: float,
-        power: Callable[[int], Power],
+        power: Callable[[int, bool], Power],
         blind: str,
         *,
         longer: bool = True,
     ) -> PlannedDesign:
-        leaks, (detected, strength) = alternative(self.claim), weakest_found(power(count))
+        leaks, (detected, strength) = alternative(self.claim), weakest_found(power(count, False))
         needed = self._price(power, longer)
         return PlannedDesign(
             access,
@@ -339,7 +340,7 @@ class _Question:
             None if needed is None else (needed, each * needed if longer else each),
         )
 
-    def _price(self, power: Callable[[int], Power], finely: bool) -> int | None:
+    def _price(self, power: Callable[[int, bool], Power], finely: bool) -> int | None:
         """From how many samples on a leak of `SLIP` is found; None where no number is enough.
 
         Where more of them take no longer, their number is told to a factor of two.
@@ -347,7 +348,7 @@ class _Question:
 
         def found(count: int) -> bool:
             deadline.check()
-            return power(count)(SLIP) >= SURE
+            return power(count, True)(SLIP) >= SURE
 
         # On one grid and one way, so that the price depends on the claim and the level alone.
         ratio = _FINE if finely else 2.0

@@ -33,8 +33,6 @@ from tellapart.neighbours import Neighbours
 
 # How a look's level is divided between the two rates of one corner of the curve.
 _SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-# Where more counts than so many might do, they are too many to make a difference.
-_TOO_MANY = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +73,7 @@ class RankEvidence(Evidence):
         return rank_test.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_values(claim, self._columns)
+        p = self._p_values(claim)
         worst = int(np.argmin(p / self._levels))
         if not p[worst] <= self._levels[worst]:
             return None
@@ -93,21 +91,20 @@ class RankEvidence(Evidence):
         )
         return "" if best is None else str(self.looks[best])
 
-    def _p_values(self, claim: TradeoffCurve, counts: RankCounts) -> Array:
-        """The p-value of each look, had it so many beyond."""
+    def _p_values(self, claim: TradeoffCurve) -> Array:
         if isinstance(claim, GuaranteeCurve):
             family = rank_test.epsilons(claim.claimed_delta)
             at = np.full(len(self.looks), claim.claimed_epsilon)
-            return rank_test.p_values(counts, family, at)
+            return rank_test.p_values(self._columns, family, at)
         if isinstance(claim, GaussianCurve):
             at = np.full(len(self.looks), claim.mu)
-            return rank_test.p_values(counts, rank_test.gaussians(), at)
+            return rank_test.p_values(self._columns, rank_test.gaussians(), at)
         p_values = np.empty(len(self.looks))
         for end in End:
             some = np.flatnonzero(self._clears == (end is End.CLEAR))
             if some.size:
                 roc = _roc(claim, end)
-                p_values[some] = upper_p_values(counts.at(some), roc, self._levels[some])
+                p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
         return p_values
 
     def _curve(self) -> AtomicCurve:
@@ -127,7 +124,7 @@ class RankEvidence(Evidence):
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """That any look refutes, of those for which the same scores are suspicious."""
-        needed = self._critical(claim)
+        needed = self._cells.critical(self._at_cuts(claim))
         ways = [
             Boundaries.of(*self._pairs(needed, some), *_sides(self.looks[some[0]]))
             for some in self._ways()
@@ -145,19 +142,6 @@ class RankEvidence(Evidence):
         first = np.where(clears, counts.tested - needed[some] + 1, counts.rank)
         second = np.where(clears, counts.reference - counts.rank + 1, needed[some])
         return first.astype(np.int64), second.astype(np.int64)
-
-    def _critical(self, claim: TradeoffCurve) -> Array:
-        """The least counts beyond that refute a claim; cells may ask for one or two too many."""
-        roc = self._at_cuts(claim)
-        needed = self._cells.critical(roc)
-        for _ in range(_TOO_MANY):
-            fewer = needed - 1
-            open_ = (fewer > 0) & (self._cells.least(fewer, roc) <= self._levels)
-            if not open_.any():
-                break
-            p = self._p_values(claim, self._columns._replace(beyond=np.where(open_, fewer, 0.0)))
-            needed = needed - (p <= self._levels)
-        return needed
 
     @cached_property
     def _clears(self) -> NDArray[np.bool_]:

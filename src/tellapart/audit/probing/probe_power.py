@@ -21,7 +21,7 @@ from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart.audit.evidence.base import claimed_delta, promised
-from tellapart.audit.evidence.count import uncounted
+from tellapart.audit.evidence.count import CORNER, uncounted
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing.events import FAVOUR, BestCut, best_cuts
@@ -39,11 +39,9 @@ _RATIO = 2.0
 # Points between which a curve is drawn from, half of them at either end.
 _GRID = 2_000
 _SEED = 25
-# Counts so many deviations off do not matter; the exact test is asked once for so many.
-_LIKELY, _APART = 4.5, 2.0
-# Within so many deviations of what the score test needs lies what the exact one does. And of what
-# it needs, a whole number, so much is rounding.
-_REACH, _WHOLE = 1.0, 0.5
+# Counts so many deviations off do not matter. So far from where its neighbour says that it is the
+# number that refutes is sought first.
+_LIKELY, _REACH = 2.7, 4
 
 
 class _Draws(NamedTuple):
@@ -53,7 +51,9 @@ class _Draws(NamedTuple):
     rates: Callable[[float], tuple[float, float]]  # of an output beyond a cut, on either input
 
 
-def probe_power(claim: Subject, calls: tuple[int, int], level: float) -> Callable[[float], float]:
+def probe_power(
+    claim: Subject, calls: tuple[int, int], level: float, *, roughly: bool = False
+) -> Callable[[float], float]:
     """The power against noise so many times too small, of calls held out and calls that count."""
     aside, kept = calls
     wanted, delta = promised(claim), claimed_delta(curve_of(claim, "claim"))
@@ -66,7 +66,7 @@ def probe_power(claim: Subject, calls: tuple[int, int], level: float) -> Callabl
         favoured = Favoured(end, True, (rank,), FAVOUR)
         return at_ranks(unseen_scores(2 * kept), level, favoured).power_against(wanted)
 
-    at_cut = _CutPower(wanted, kept, level)
+    at_cut = _CutPower(wanted, kept, level, roughly)
 
     turned = _same_turned(wanted)
 
@@ -99,41 +99,50 @@ def _same_turned(curve: TradeoffCurve) -> bool:
 class _CutPower:
     """The power of the exact test of one event, by its rates: a sum over counts on either input.
 
-    How many outputs of the second input refute is asked of the test itself in the middle of the
-    likely counts on the first, a few deviations apart. Around it the number rises as it does for
-    the score test, by the delta method.
+    How many outputs of the second input refute is asked of the test itself at some of the likely
+    counts on the first, with straight lines between. Where ``roughly``, the score test is asked,
+    by the delta method: it takes a few calls less.
     """
 
-    def __init__(self, claim: TradeoffCurve, each: int, level: float) -> None:
-        self._claim, self._each = claim, each
+    def __init__(self, claim: TradeoffCurve, each: int, level: float, roughly: bool) -> None:
+        self._claim, self._each, self._roughly = claim, each, roughly
         self._evidence = uncounted(each, level)
-        self._sure = float(-ndtri(level))
-        self._beyond: dict[int, float] = {}
+        self._sure = float(-ndtri(level * (1 - CORNER)))
+        self._asked: dict[int, int] = {}
 
     def __call__(self, fpr: float, tpr: float) -> float:
-        deviation = math.sqrt(self._each * fpr * (1 - fpr))
+        each, deviation = self._each, math.sqrt(self._each * fpr * (1 - fpr))
         if deviation == 0:
             return 0.0
-        middle = self._each * fpr
+        reach = math.ceil(_LIKELY * deviation)
         likely = np.arange(
-            max(math.floor(middle - _LIKELY * deviation), 0),
-            min(math.ceil(middle + _LIKELY * deviation), self._each) + 1,
+            max(round(each * fpr) - reach, 0), min(round(each * fpr) + reach, each) + 1.0
         )
-        needed = self._smooth(likely.astype(float)) + self._more(round(middle), deviation)
-        chances = binomial.pmf(likely, self._each, fpr)
-        return float(chances @ binomial.upper_tail(np.ceil(needed - _WHOLE), self._each, tpr))
+        refuting = binomial.upper_tail(np.ceil(self._needed(likely, deviation)), each, tpr)
+        return float(binomial.pmf(likely, each, fpr) @ refuting)
 
-    def _more(self, flagged: int, deviation: float) -> float:
-        """By how much the exact number lies above the smooth one, for counts near these."""
-        key = round(math.log(flagged + 1) / math.log1p(_APART * deviation / (flagged + 1)))
-        if key not in self._beyond:
-            smooth = float(self._smooth(np.array([float(flagged)]))[0])
-            reach = math.ceil(_REACH * math.sqrt(self._each)) + 2
+    def _needed(self, likely: Array, deviation: float) -> Array:
+        if self._roughly:
+            return self._smooth(likely) + 0.5
+        step = 1 << max(round(math.log2(deviation)), 0)  # so that other rates ask the same
+        nodes = np.arange(likely[0] // step, -(-likely[-1] // step) + 1) * step
+        nodes = np.unique(np.minimum(nodes, self._each))
+        return np.asarray(np.interp(likely, nodes, [self._exactly(int(node)) for node in nodes]))
+
+    def _exactly(self, flagged: int) -> int:
+        if flagged not in self._asked:
+            deadline.check()
+            reach = math.ceil(math.sqrt(self._each)) + 2
+            smooth = float(self._smooth(np.array([flagged]))[0])
+            if self._asked:  # as much off as the nearest
+                nearest = min(self._asked, key=lambda other: abs(other - flagged))
+                smooth += self._asked[nearest] - float(self._smooth(np.array([nearest]))[0])
+                reach = _REACH
+            near = (round(smooth) - reach, round(smooth) + reach)
             counts = replace(self._evidence.counts, false_positives=flagged)
-            near = (int(smooth) - reach, int(smooth) + reach)
             exact = replace(self._evidence, counts=counts).needed(self._claim, near)
-            self._beyond[key] = exact - smooth
-        return self._beyond[key]
+            self._asked[flagged] = exact
+        return self._asked[flagged]
 
     def _smooth(self, flagged: Array) -> Array:
         each = self._each

@@ -164,10 +164,12 @@ def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
     )
 
 
-def planned_power(claim: Subject, calls: int, level: float) -> Callable[[float], float]:
+def planned_power(
+    claim: Subject, calls: int, level: float, *, roughly: bool = False
+) -> Callable[[float], float]:
     """What so many calls on each input find, before any is made, of noise so much too small."""
     aside = held_out(calls)
-    return probe_power(claim, (aside, calls - aside), level)
+    return probe_power(claim, (aside, calls - aside), level, roughly=roughly)
 
 
 def held_out(calls: int, *, learns: bool = False) -> int:
