@@ -73,7 +73,7 @@ class RankEvidence(Evidence):
         return rank_test.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_values(claim)
+        p = self._p_values(claim, self._columns)
         worst = int(np.argmin(p / self._levels))
         if not p[worst] <= self._levels[worst]:
             return None
@@ -91,20 +91,21 @@ class RankEvidence(Evidence):
         )
         return "" if best is None else str(self.looks[best])
 
-    def _p_values(self, claim: TradeoffCurve) -> Array:
+    def _p_values(self, claim: TradeoffCurve, counts: RankCounts) -> Array:
+        """The p-value of each look, had it so many beyond."""
         if isinstance(claim, GuaranteeCurve):
             family = rank_test.epsilons(claim.claimed_delta)
             at = np.full(len(self.looks), claim.claimed_epsilon)
-            return rank_test.p_values(self._columns, family, at)
+            return rank_test.p_values(counts, family, at)
         if isinstance(claim, GaussianCurve):
             at = np.full(len(self.looks), claim.mu)
-            return rank_test.p_values(self._columns, rank_test.gaussians(), at)
+            return rank_test.p_values(counts, rank_test.gaussians(), at)
         p_values = np.empty(len(self.looks))
         for end in End:
             some = np.flatnonzero(self._clears == (end is End.CLEAR))
             if some.size:
                 roc = _roc(claim, end)
-                p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
+                p_values[some] = upper_p_values(counts.at(some), roc, self._levels[some])
         return p_values
 
     def _curve(self) -> AtomicCurve:
@@ -124,7 +125,7 @@ class RankEvidence(Evidence):
 
     def _power(self, claim: TradeoffCurve) -> Power:
         """That any look refutes, of those for which the same scores are suspicious."""
-        needed = self._cells.critical(self._at_cuts(claim))
+        needed = self._critical(claim)
         ways = [
             Boundaries.of(*self._pairs(needed, some), *_sides(self.looks[some[0]]))
             for some in self._ways()
@@ -142,6 +143,16 @@ class RankEvidence(Evidence):
         first = np.where(clears, counts.tested - needed[some] + 1, counts.rank)
         second = np.where(clears, counts.reference - counts.rank + 1, needed[some])
         return first.astype(np.int64), second.astype(np.int64)
+
+    def _critical(self, claim: TradeoffCurve) -> Array:
+        """The least counts beyond that refute a claim; where cells leave it open, the test says."""
+        roc, counts = self._at_cuts(claim), self._columns
+        needed = self._cells.critical(roc)
+        unsure = (needed <= counts.tested) & (self._cells.most(needed, roc) > self._levels)
+        if not unsure.any():
+            return needed
+        p = self._p_values(claim, counts._replace(beyond=np.where(unsure, needed, 0.0)))
+        return needed + (unsure & (p > self._levels))
 
     @cached_property
     def _clears(self) -> NDArray[np.bool_]:
