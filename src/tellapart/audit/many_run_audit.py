@@ -144,9 +144,9 @@ def at_ranks(scores: Scores, level: float, favoured: Favoured | None = None) -> 
     return RankEvidence(tuple(looks), ledger, Ranks.name)
 
 
-def unseen_scores(count: int) -> Scores:
-    """As many scores, half of them members': power does not depend on what they are."""
-    members = max(count // 2, 1)
+def unseen_scores(count: int, inside: int | None = None) -> Scores:
+    """As many scores, half of them members' unless told: power does not depend on what they are."""
+    members = max(count // 2, 1) if inside is None else inside
     return Scores(
         members=np.arange(members) + 0.5, non_members=np.arange(float(max(count - members, 1)))
     )

@@ -21,10 +21,10 @@ from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.one_run_audit import one_run
-from tellapart.audit.probing.probe_run import FEWEST, planned_evidence
+from tellapart.audit.probing.probe_run import FEWEST, planned_power
 from tellapart.audit.trainings.training_audit import curve_needs_less
 from tellapart.audit.trainings.white_box import read_claim
-from tellapart.audit.verdict import STRONGEST, SURE, alternative, describe, judge
+from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject
@@ -104,6 +104,11 @@ class PlannedDesign:
 
 
 _PRICE = ("count", "seconds")
+# The chance to find noise so many times too small.
+Power = Callable[[float], float]
+# Gauss and Hermite's rule: by how much the number of heads is off, and how much that counts.
+_IN = ((-1.0, 1 / 6), (0.0, 2 / 3), (1.0, 1 / 6))
+_HALF = ((0.0, 1.0),)
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ class _Question:
             count,
             "calls on each input",
             2 * self.seconds,
-            lambda calls: planned_evidence(calls, self.level),
+            lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
             "inputs other than the two that are called (audit.search looks for worse ones)",
         )
 
@@ -242,7 +247,7 @@ class _Question:
             count,
             "models",
             self.seconds,
-            self._ranked,
+            self._by_coins,
             "what the attack's score does not show: an attack on the loss is far weaker than the "
             "best one",
         )
@@ -250,8 +255,8 @@ class _Question:
     def in_one_run(self, canaries: int) -> PlannedDesign:
         """One training with canaries; its time does not grow with them."""
 
-        def evidence(count: int) -> Evidence:
-            return one_run(unseen_scores(count), 1 - self.level, claim=self.claim)
+        def power(count: int, roughly: bool) -> Power:
+            return self._against(one_run(unseen_scores(count), 1 - self.level, claim=self.claim))
 
         return self._counted(
             Access.ONE_RUN,
@@ -259,7 +264,7 @@ class _Question:
             canaries,
             "canaries",
             self.seconds,
-            evidence,
+            power,
             "leaks on records unlike the canaries, and what their scores do not show",
             longer=False,
         )
@@ -294,8 +299,19 @@ class _Question:
     def _affordable(self, each: float, fewest: int) -> int:
         return int(min(max(self.budget / each, fewest), _MOST))
 
-    def _ranked(self, models: int) -> Evidence:
-        return at_ranks(unseen_scores(models), self.level)
+    def _by_coins(self, models: int, roughly: bool) -> Power:
+        """Of models with the target in by fair coins: the mean over how many of them it is in."""
+        spread = math.sqrt(3 * models) / 2
+        each = {}
+        for deviations, weight in _HALF if roughly else _IN:
+            members = min(max(round(models / 2 + deviations * spread), 1), max(models - 1, 1))
+            scores = unseen_scores(members + max(models - members, 1), members)
+            each[members] = self._against(at_ranks(scores, self.level)), weight
+        return lambda strength: sum(weight * power(strength) for power, weight in each.values())
+
+    def _against(self, evidence: Evidence) -> Power:
+        power, family = evidence.power_against(self.claim), alternative(self.claim)
+        return lambda strength: power(family.curve(strength))
 
     def _counted(
         self,
@@ -304,40 +320,37 @@ class _Question:
         count: int,
         unit: str,
         each: float,
-        evidence: Callable[[int], Evidence],
+        power: Callable[[int, bool], Power],
         blind: str,
         *,
         longer: bool = True,
     ) -> PlannedDesign:
-        leaks, detectable = alternative(self.claim), judge(self.claim, evidence(count)).detectable
-        # Where so many do not find it, fewer do not either.
-        enough = detectable is not None and detectable <= SLIP
-        needed = self._price(evidence, FEWEST if enough else max(count, FEWEST), longer)
+        leaks, (detected, strength) = alternative(self.claim), weakest_found(power(count, False))
+        needed = self._price(power, longer)
         return PlannedDesign(
             access,
             call,
             count,
             unit,
             each * count if longer else each,
-            detectable,
-            leaks.words(STRONGEST if detectable is None else detectable),
+            strength if detected else None,
+            leaks.words(strength),
             leaks.words(SLIP),
             blind,
             None if needed is None else (needed, each * needed if longer else each),
         )
 
-    def _price(self, evidence: Callable[[int], Evidence], too_few: int, finely: bool) -> int | None:
+    def _price(self, power: Callable[[int, bool], Power], finely: bool) -> int | None:
         """From how many samples on a leak of `SLIP` is found; None where no number is enough.
 
         Where more of them take no longer, their number is told to a factor of two.
         """
-        truth = alternative(self.claim).curve(SLIP)
 
         def found(count: int) -> bool:
             deadline.check()
-            return evidence(count).power_against(self.claim)(truth) >= SURE
+            return power(count, True)(SLIP) >= SURE
 
-        # On one grid, so that the price depends on nothing but the claim and the level.
+        # On one grid and one way, so that the price depends on the claim and the level alone.
         ratio = _FINE if finely else 2.0
 
         def place(count: float) -> int:
@@ -347,9 +360,8 @@ class _Question:
             return round(FEWEST * ratio**k)
 
         most, stride = place(_MOST), place(_FAR * FEWEST)
-        low = place(too_few)
-        high = min(low + stride, most)
-        while low >= high or not found(size(high)):
+        low, high = 0, stride
+        while not found(size(high)):
             if high == most:
                 return None
             low, high = high, min(high + stride, most)

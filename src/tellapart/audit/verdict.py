@@ -44,7 +44,7 @@ def alternative(claim: Subject) -> Alternative:
         quieter = _quieter(claim, 0.5)
         if quieter is not None:
             return Alternative(
-                lambda strength: _less_noise(claim, strength).curve(),
+                lambda strength: less_noise(claim, strength).curve(),
                 lambda strength: (
                     f"the claimed mechanism with its noise divided by {short(strength, 3)}"
                 ),
@@ -83,7 +83,8 @@ def _as_pair(curve: TradeoffCurve) -> tuple[float, float]:
     return float(both.epsilon(delta)), delta
 
 
-def _less_noise(mechanism: Mechanism, strength: float) -> Mechanism:
+def less_noise(mechanism: Mechanism, strength: float) -> Mechanism:
+    """The mechanism with its noise divided by so much; as it is where it has no noise to divide."""
     quieter = _quieter(mechanism, 1 / strength)
     return mechanism if quieter is None else quieter
 
@@ -122,8 +123,26 @@ _MOST = 1e6
 # How finely that number is found.
 _FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
-# the weakest one is told that would have been found.
+# the weakest one is told that would have been found, as a share of what it leaks beyond the claim.
 STRONGEST, _CLOSE = 64.0, 0.01
+
+
+def weakest_found(power: Callable[[float], float]) -> tuple[bool, float]:
+    """Whether any strength has a power of 90 %, and which is the least; or the strongest tried."""
+    low, high = 1.0, 1.25
+    try:
+        while not power(high) >= SURE:
+            deadline.check()
+            low, high = high, high * 1.5
+            if high > STRONGEST:
+                return False, low
+    except NotCertified:  # no curve is known for so little noise
+        return False, low
+    while high - low > _CLOSE * (high - 1):
+        deadline.check()
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= SURE else (middle, high)
+    return True, high
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,22 +217,7 @@ class Verdict(Plotted):
     def _strength(self) -> tuple[bool, float]:
         """Whether any strength would have been found, and which; or the strongest tried."""
         family, power = alternative(self.claim), self.evidence.power_against(self.claim)
-
-        def detected(strength: float) -> bool:
-            return power(family.curve(strength)) >= SURE
-
-        low, high = 1.0, 1.25
-        try:
-            while not detected(high):
-                deadline.check()
-                low, high = high, high * 1.5
-                if high > STRONGEST:
-                    return False, low
-        except NotCertified:  # no curve is known for so little noise
-            return False, low
-        parts = 2 ** math.ceil(math.log2((high - low) / _CLOSE))
-        step = (high - low) / parts
-        return True, low + step * first_whole(lambda k: detected(low + step * k), 0, parts)
+        return weakest_found(lambda strength: power(family.curve(strength)))
 
     @cached_property
     def could_refute(self) -> bool:

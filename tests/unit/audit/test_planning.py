@@ -13,32 +13,56 @@ from tellapart.audit.evidence.sequential_test import WagerEvidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED, _noise_found
 from tellapart.audit.probing import pace
+from tellapart.audit.verdict import alternative
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
 
 
-def refuted(scores, claim=LAPLACE):
-    return at_ranks(scores, 0.05).refutes(claim)
+BARE = ta.guarantee(epsilon=1, delta=1e-5)
 
 
-def drawn(rng, count, noise):
-    half = count // 2
-    return audit.Scores(
-        members=1 + rng.laplace(0, noise, count - half), non_members=rng.laplace(0, noise, half)
-    )
+def near(found, draws):
+    """Whether as much is found as was promised: three points, and what draws leave open."""
+    return abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+
+
+def leaked(claim, strength):
+    """Scores by coins that leak all of a curve: of FPRs, lower is more suspicious."""
+    truth = alternative(claim).curve(strength)
+    ends = np.geomspace(1e-9, 0.5, 2_000)
+    rates = np.concatenate([[0.0], ends, 1 - ends[-2::-1], [1.0]])
+    shares = np.maximum.accumulate(truth.tpr(rates))
+
+    def drawn(rng, models):
+        inside = rng.random(models) < 0.5
+        uniform = rng.random(models)
+        scores = -np.where(inside, np.interp(uniform, shares, rates), uniform)
+        return audit.Scores(members=scores[inside], non_members=scores[~inside])
+
+    return drawn
 
 
 @pytest.mark.parametrize(
-    ("models", "draws"), [(300, 120), pytest.param(300, 4_000, marks=pytest.mark.slow)]
+    ("claim", "models", "draws"),
+    [
+        (ta.Gaussian(1.0), 300, 200),
+        (BARE, 100, 200),
+        *(
+            pytest.param(claim, models, 2_000, marks=pytest.mark.slow)
+            for claim in (LAPLACE, ta.Gaussian(1.0), BARE, TRAINING)
+            for models in (100, 300, 1_000)
+        ),
+        pytest.param(ta.guarantee(epsilon=3), 300, 2_000, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
-def test_the_promised_power_of_many_models_is_that_of_the_best_attack(models, draws):
-    design = audit.plan(LAPLACE, seconds=1, budget=models, available=Access.TRAININGS).best
+def test_the_promised_power_of_many_models_is_that_of_the_best_attack(claim, models, draws):
+    design = audit.plan(claim, seconds=1, budget=models, available=Access.TRAININGS).best
     assert design.count == models
-    rng = np.random.default_rng(3)
-    found = sum(refuted(drawn(rng, models, 1 / design.detectable)) for _ in range(draws))
-    # Three points, and what so many draws leave open (four standard deviations).
-    assert abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+    rng, drawn = np.random.default_rng(3), leaked(claim, design.detectable)
+    found = sum(at_ranks(drawn(rng, models), 0.05).refutes(claim) for _ in range(draws))
+    assert near(found, draws)
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(2_000, marks=pytest.mark.slow)])
@@ -52,27 +76,52 @@ def test_the_promised_power_of_one_run_is_that_of_the_best_scores(draws):
         scores = inside + rng.normal(0, 1 / design.detectable, 1_000)
         seen = audit.Scores(members=scores[inside], non_members=scores[~inside])
         found += audit.one_run(seen, claim=claim).refutes(claim)
-    assert abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+    assert near(found, draws)
 
 
-def kept(found, draws):
-    """Whether no less is found than was promised, up to three points and what draws leave open."""
-    return found / draws > 0.9 - 0.03 - 4 * (0.9 * 0.1 / draws) ** 0.5
+def laplace(strength):
+    return lambda data, rng, size=None: len(data) + rng.laplace(0, 1 / strength, size)
 
 
-@pytest.mark.parametrize("draws", [20, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_a_probe_finds_what_was_planned_for_it(draws):
-    design = audit.plan(LAPLACE, seconds=0.01, budget=40).best
-    noise = 1 / design.detectable
+def gaussian(strength):
+    return lambda data, rng, size=None: len(data) + rng.normal(0, 1 / strength, size)
 
-    def release(data, rng, size=None):
-        return len(data) + rng.laplace(0, noise, size)
 
+def response(strength):
+    lie = 1 / (1 + np.exp(strength))
+    return lambda data, rng, size=None: ((len(data) == 2) ^ (rng.random(size) < lie)).astype(int)
+
+
+PROBED = [
+    (LAPLACE, laplace),
+    (ta.Gaussian(1.0), gaussian),
+    (ta.RandomizedResponse(1.0), response),
+    (ta.guarantee(epsilon=1), response),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "leaking", "calls", "draws"),
+    [
+        (ta.Gaussian(1.0), gaussian, 200, 100),
+        (ta.guarantee(epsilon=1), response, 200, 60),
+        *(
+            pytest.param(*cell, calls, 2_000, marks=pytest.mark.slow)
+            for cell in PROBED
+            for calls in (200, 2_000)
+        ),
+    ],
+    ids=str,
+)
+def test_a_probe_finds_what_was_planned_for_it(claim, leaking, calls, draws):
+    design = audit.plan(claim, seconds=0.01, budget=0.02 * calls).best
+    assert design.count == calls
+    release = leaking(design.detectable)
     found = sum(
-        audit.probe(release, [1], [1, 2], claim=LAPLACE, samples=design.count, seed=seed).refuted
+        audit.probe(release, [1], [1, 2], claim=claim, samples=calls, seed=seed).refuted
         for seed in range(draws)
     )
-    assert kept(found, draws)
+    assert near(found, draws)
 
 
 def watched(seed, claim, noise):
@@ -93,8 +142,7 @@ def test_a_watched_training_finds_the_noise_that_was_planned_for(draws):
     design = audit.plan(claim, seconds=1, available=Access.STEPS).best
     seen = [watched(seed, claim, 1 / design.detectable) for seed in range(draws)]
     found = sum("noise of a layer" in failed for failed in seen)
-    assert kept(found, draws)
-    assert found / draws < 0.9 + 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+    assert near(found, draws)
 
 
 def test_more_steps_find_less_noise_missing():
@@ -102,14 +150,15 @@ def test_more_steps_find_less_noise_missing():
 
 
 def test_more_time_finds_smaller_leaks_and_the_price_is_one():
-    finds = [audit.plan(LAPLACE, seconds=0.4, budget=budget).best for budget in (60, 600, 3_600)]
+    def planned(budget):
+        return audit.plan(BARE, seconds=0.4, budget=budget, available=Access.TRAININGS).best
+
+    finds = [planned(budget) for budget in (60, 600, 3_600)]
     assert finds[0].detectable > finds[1].detectable > finds[2].detectable > 1
     assert len({design.price for design in finds}) == 1
     count, seconds = finds[0].price
-    assert seconds == pytest.approx(0.8 * count)
-    assert (
-        audit.plan(LAPLACE, seconds=0.4, budget=seconds).best.detectable <= SLIP + 0.01
-    )  # rounded up
+    assert seconds == pytest.approx(0.4 * count)
+    assert planned(seconds).detectable <= SLIP + 0.01  # rounded up
 
 
 def test_the_best_comes_first_and_what_can_be_seen_decides():

@@ -186,7 +186,7 @@ class CountEvidence(Evidence):
         The two counts are independent, and fewer flagged non-members ask for fewer flagged members.
         """
         worst = self._many_others()
-        needed = replace(self, counts=replace(self.counts, false_positives=worst))._needed(claim)
+        needed = replace(self, counts=replace(self.counts, false_positives=worst)).needed(claim)
         rate, n = self.counts.fpr, (self.counts.non_members, self.counts.members)
         so_few = float(binomial.lower_tail(worst, n[0], rate))
         return lambda truth: so_few * float(binomial.upper_tail(needed, n[1], truth.tpr(rate)))
@@ -196,14 +196,20 @@ class CountEvidence(Evidence):
         n, fpr = self.counts.non_members, self.counts.fpr
         return solve.first_whole(lambda k: bool(binomial.lower_tail(k, n, fpr) >= 0.98), -1, n)
 
-    def _needed(self, claim: TradeoffCurve) -> int:
-        """How many flagged members would refute the claim."""
+    def needed(self, claim: TradeoffCurve, near: tuple[int, int] | None = None) -> int:
+        """How many flagged members would refute the claim; it is first sought between the two."""
+        members = self.counts.members
 
         def refuted(flagged: int) -> bool:
             tried = replace(self, counts=replace(self.counts, true_positives=flagged))
             return tried._refutes(claim.tpr)
 
-        return solve.first_whole(refuted, 0, self.counts.members + 1)
+        if near is not None:
+            low, high = max(near[0], 0), min(near[1], members + 1)
+            first = solve.first_whole(refuted, low, high)
+            if low + 1 < first < high:
+                return first
+        return solve.first_whole(refuted, 0, members + 1)
 
     def at_best(self) -> CountEvidence:
         members, non_members = self.counts.members, self.counts.non_members
@@ -271,6 +277,11 @@ def at_one_cut(scores: Scores, threshold: float, higher: bool, level: float) -> 
     counts = _counts_beyond(scores, threshold, higher)
     event = f"score {'>' if higher else '<'} {short(threshold)}"
     return CountEvidence(counts, _ledger(f"the event {event}", level), event)
+
+
+def uncounted(each: int, level: float) -> CountEvidence:
+    """One event among as many members as non-members, of which none was counted yet."""
+    return CountEvidence(Counts(0, each, 0, each), _ledger("the event", level))
 
 
 def _ledger(what: str, level: float) -> LevelBudget:

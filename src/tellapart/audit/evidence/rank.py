@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betainccinv, betaincinv
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart.audit.bounds import Basis
 from tellapart.audit.counts import rank_test
+from tellapart.audit.counts.boundary_crossing import Boundaries, Whole
 from tellapart.audit.counts.rank_test import ClaimFamily, RankCounts, RateCells, upper_p_values
 from tellapart.audit.evidence.base import (
     Design,
@@ -71,7 +73,7 @@ class RankEvidence(Evidence):
         return rank_test.largest_refuted(self._columns, self._levels, family)[0], Basis.EXACT
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        p = self._p_values(claim)
+        p = self._p_values(claim, self._columns)
         worst = int(np.argmin(p / self._levels))
         if not p[worst] <= self._levels[worst]:
             return None
@@ -89,20 +91,21 @@ class RankEvidence(Evidence):
         )
         return "" if best is None else str(self.looks[best])
 
-    def _p_values(self, claim: TradeoffCurve) -> Array:
+    def _p_values(self, claim: TradeoffCurve, counts: RankCounts) -> Array:
+        """The p-value of each look, had it so many beyond."""
         if isinstance(claim, GuaranteeCurve):
             family = rank_test.epsilons(claim.claimed_delta)
             at = np.full(len(self.looks), claim.claimed_epsilon)
-            return rank_test.p_values(self._columns, family, at)
+            return rank_test.p_values(counts, family, at)
         if isinstance(claim, GaussianCurve):
             at = np.full(len(self.looks), claim.mu)
-            return rank_test.p_values(self._columns, rank_test.gaussians(), at)
+            return rank_test.p_values(counts, rank_test.gaussians(), at)
         p_values = np.empty(len(self.looks))
         for end in End:
-            some = np.array([k for k, look in enumerate(self.looks) if look.end is end], dtype=int)
+            some = np.flatnonzero(self._clears == (end is End.CLEAR))
             if some.size:
                 roc = _roc(claim, end)
-                p_values[some] = upper_p_values(self._columns.at(some), roc, self._levels[some])
+                p_values[some] = upper_p_values(counts.at(some), roc, self._levels[some])
         return p_values
 
     def _curve(self) -> AtomicCurve:
@@ -118,13 +121,42 @@ class RankEvidence(Evidence):
         none = self._columns.beyond[:, None] <= 0
         share = np.where(none, 0.0, betaincinv(c, d, level * (1 - _SHARES)))
         share = share * (1 - 1e-12)
-        clears = np.array([look.end is End.CLEAR for look in self.looks])[:, None]
-        return shown_corners(share, rate, clears, rate_left)
+        return shown_corners(share, rate, self._clears[:, None], rate_left)
 
     def _power(self, claim: TradeoffCurve) -> Power:
-        cells = self._cells
-        needed = cells.critical(self._at_cuts(claim))
-        return lambda truth: float(np.max(cells.least(needed, self._at_cuts(truth))))
+        """That any look refutes, of those for which the same scores are suspicious."""
+        needed = self._critical(claim)
+        ways = [
+            Boundaries.of(*self._pairs(needed, some), *_sides(self.looks[some[0]]))
+            for some in self._ways()
+        ]
+        return lambda truth: max(way.power(truth.tpr) for way in ways)
+
+    def _ways(self) -> list[NDArray[np.intp]]:
+        """Looks for which the same scores are suspicious."""
+        upward = self._clears != np.array([look.higher for look in self.looks])
+        return [np.flatnonzero(upward == way) for way in np.unique(upward)]
+
+    def _pairs(self, needed: Array, some: NDArray[np.intp]) -> tuple[Whole, Whole]:
+        """The order statistics of non-members and members that change places in each look."""
+        counts, clears = self._columns.at(some), self._clears[some]
+        first = np.where(clears, counts.tested - needed[some] + 1, counts.rank)
+        second = np.where(clears, counts.reference - counts.rank + 1, needed[some])
+        return first.astype(np.int64), second.astype(np.int64)
+
+    def _critical(self, claim: TradeoffCurve) -> Array:
+        """The least counts beyond that refute a claim; where cells leave it open, the test says."""
+        roc, counts = self._at_cuts(claim), self._columns
+        needed = self._cells.critical(roc)
+        unsure = (needed <= counts.tested) & (self._cells.most(needed, roc) > self._levels)
+        if not unsure.any():
+            return needed
+        p = self._p_values(claim, counts._replace(beyond=np.where(unsure, needed, 0.0)))
+        return needed + (unsure & (p > self._levels))
+
+    @cached_property
+    def _clears(self) -> NDArray[np.bool_]:
+        return np.array([look.end is End.CLEAR for look in self.looks])
 
     @cached_property
     def _cells(self) -> RateCells:
@@ -133,7 +165,7 @@ class RankEvidence(Evidence):
     def _at_cuts(self, curve: TradeoffCurve) -> Array:
         roc = np.empty_like(self._cells.cuts)
         for end in End:
-            some = np.array([look.end is end for look in self.looks])
+            some = self._clears == (end is End.CLEAR)
             if some.any():
                 roc[some] = _roc(curve, end)(self._cells.cuts[some])
         return roc
@@ -175,6 +207,12 @@ def _ends(look: Look) -> dict[End, tuple[int, int]]:
     one, other = look.reference, look.tested
     other_end = End.CLEAR if look.end is End.FLAG else End.FLAG
     return {look.end: (one, other), other_end: (other, one)}
+
+
+def _sides(look: Look) -> tuple[int, int]:
+    """How many non-members and members there are."""
+    clears = look.end is End.CLEAR
+    return (look.tested, look.reference) if clears else (look.reference, look.tested)
 
 
 def _above(a: Array, b: Array, level: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.level_budget import LevelBudget
-from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
+from tellapart.audit.many_run_audit import Favoured, at_ranks
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import (
     Caller,
@@ -38,10 +38,11 @@ from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.pace import SlowProbe
+from tellapart.audit.probing.probe_power import probe_power
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.verdict import STRONGEST, Verdict, alternative, judge
+from tellapart.audit.verdict import Verdict, alternative, judge, weakest_found
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -209,9 +210,9 @@ def fewest_calls(claim: Subject, level: float) -> int:
 
 
 def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
-    verdict = judge(claim, planned_evidence(calls, level))
-    leak = alternative(claim).words(verdict.detectable or STRONGEST)
-    finds = "finds" if verdict.detectable else "may miss even"
+    detected, strength = weakest_found(planned_power(claim, calls, level))
+    leak = alternative(claim).words(strength)
+    finds = "finds" if detected else "may miss even"
     return (
         f"one call takes {short(seconds, 2)} s: {calls:,} calls on each input, about "
         f"{_progress.in_words(2 * calls * seconds)} in all, which {finds} {leak} (90 % power). "
@@ -220,9 +221,12 @@ def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
     )
 
 
-def planned_evidence(calls: int, level: float) -> RankEvidence:
-    """What so many calls on each input will be tested by, before any is made: for its power."""
-    return at_ranks(unseen_scores(2 * (calls - held_out(calls))), level)
+def planned_power(
+    claim: Subject, calls: int, level: float, *, roughly: bool = False
+) -> Callable[[float], float]:
+    """What so many calls on each input find, before any is made, of noise so much too small."""
+    aside = held_out(calls)
+    return probe_power(claim, (aside, calls - aside), level, roughly=roughly)
 
 
 def held_out(calls: int, *, learns: bool = False) -> int:

@@ -1,0 +1,224 @@
+"""The power of a probe before any call is made: over the events that held-out calls would choose.
+
+Which event is certified depends on the calls set aside. Here they are drawn from the claim's own
+noise, x times too small, and searched as a probe searches them; the power is the mean over what is
+chosen of the exact power of its test on the other calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from tellapart import deadline
+from tellapart._checks import Array
+from tellapart._numeric import binomial
+from tellapart.audit.evidence.base import claimed_delta, promised
+from tellapart.audit.evidence.count import CORNER, uncounted
+from tellapart.audit.evidence.thresholds import End
+from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
+from tellapart.audit.probing.events import FAVOUR, BestCut, best_cuts
+from tellapart.audit.verdict import alternative, less_noise
+from tellapart.curve.atomic import AtomicCurve
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.closed import GuaranteeCurve
+from tellapart.mechanisms.noise import AdditiveNoise
+from tellapart.mechanisms.subject import Subject, curve_of
+
+# How often the search is played, and in all on how many calls, at least and at most.
+_PLAYED, _FEWEST_PLAYED, _DRAWN = 48, 8, 40_000
+# Ranks chosen are told apart by this ratio.
+_RATIO = 2.0
+# Points between which a curve is drawn from, half of them at either end.
+_GRID = 2_000
+_SEED = 25
+# Counts so many deviations off do not matter. So far from where its neighbour says that it is the
+# number that refutes is sought first.
+_LIKELY, _REACH = 2.7, 4
+
+
+class _Draws(NamedTuple):
+    """Outputs on both inputs, higher where the second is likelier, and how likely they are."""
+
+    drawn: Callable[[Array], tuple[Array, Array]]  # of uniform numbers, in two columns
+    rates: Callable[[float], tuple[float, float]]  # of an output beyond a cut, on either input
+
+
+def probe_power(
+    claim: Subject, calls: tuple[int, int], level: float, *, roughly: bool = False
+) -> Callable[[float], float]:
+    """The power against noise so many times too small, of calls held out and calls that count."""
+    aside, kept = calls
+    wanted, delta = promised(claim), claimed_delta(curve_of(claim, "claim"))
+    family = alternative(claim)
+    played = int(np.clip(_DRAWN // aside, _FEWEST_PLAYED, _PLAYED))
+
+    @cache
+    def by_rank(end: End, rank: int) -> Callable[[TradeoffCurve], float]:
+        deadline.check()
+        favoured = Favoured(end, True, (rank,), FAVOUR)
+        return at_ranks(unseen_scores(2 * kept), level, favoured).power_against(wanted)
+
+    at_cut = _CutPower(wanted, kept, level, roughly)
+
+    turned = _same_turned(wanted)
+
+    def power(strength: float) -> float:
+        truth = family.curve(strength)
+        draws = _draws(claim, strength, truth)
+        rng = np.random.default_rng(_SEED)
+        events = [
+            _chosen(draws.drawn(rng.random((aside, 2))), delta, level, kept) for _ in range(played)
+        ]
+        if turned and _same_turned(truth):
+            events = [event._replace(end=End.FLAG) for event in events]
+        total = 0.0
+        for event, times in Counter(events).items():
+            if event.rank:
+                total += times * by_rank(event.end, event.rank)(truth)
+            elif event.cut is not None:
+                total += times * at_cut(*draws.rates(event.cut))
+        return total / played
+
+    return power
+
+
+def _same_turned(curve: TradeoffCurve) -> bool:
+    """Whether members and non-members may change places."""
+    rates = np.geomspace(1e-4, 0.5, 8)
+    return bool(np.allclose(curve.tpr(rates), curve.mirrored().tpr(rates), rtol=1e-6))
+
+
+class _CutPower:
+    """The power of the exact test of one event, by its rates: a sum over counts on either input.
+
+    How many outputs of the second input refute is asked of the test itself at some of the likely
+    counts on the first, with straight lines between. Where ``roughly``, the score test is asked,
+    by the delta method: it takes a few calls less.
+    """
+
+    def __init__(self, claim: TradeoffCurve, each: int, level: float, roughly: bool) -> None:
+        self._claim, self._each, self._roughly = claim, each, roughly
+        self._evidence = uncounted(each, level)
+        self._sure = float(-ndtri(level * (1 - CORNER)))
+        self._asked: dict[int, int] = {}
+
+    def __call__(self, fpr: float, tpr: float) -> float:
+        each, deviation = self._each, math.sqrt(self._each * fpr * (1 - fpr))
+        if deviation == 0:
+            return 0.0
+        reach = math.ceil(_LIKELY * deviation)
+        likely = np.arange(
+            max(round(each * fpr) - reach, 0), min(round(each * fpr) + reach, each) + 1.0
+        )
+        refuting = binomial.upper_tail(np.ceil(self._needed(likely, deviation)), each, tpr)
+        return float(binomial.pmf(likely, each, fpr) @ refuting)
+
+    def _needed(self, likely: Array, deviation: float) -> Array:
+        if self._roughly:
+            return self._smooth(likely) + 0.5
+        step = 1 << max(round(math.log2(deviation)), 0)  # so that other rates ask the same
+        nodes = np.arange(likely[0] // step, -(-likely[-1] // step) + 1) * step
+        nodes = np.unique(np.minimum(nodes, self._each))
+        return np.asarray(np.interp(likely, nodes, [self._exactly(int(node)) for node in nodes]))
+
+    def _exactly(self, flagged: int) -> int:
+        if flagged not in self._asked:
+            deadline.check()
+            reach = math.ceil(math.sqrt(self._each)) + 2
+            smooth = float(self._smooth(np.array([flagged]))[0])
+            if self._asked:  # as much off as the nearest
+                nearest = min(self._asked, key=lambda other: abs(other - flagged))
+                smooth += self._asked[nearest] - float(self._smooth(np.array([nearest]))[0])
+                reach = _REACH
+            near = (round(smooth) - reach, round(smooth) + reach)
+            counts = replace(self._evidence.counts, false_positives=flagged)
+            exact = replace(self._evidence, counts=counts).needed(self._claim, near)
+            self._asked[flagged] = exact
+        return self._asked[flagged]
+
+    def _smooth(self, flagged: Array) -> Array:
+        each = self._each
+        rate = (flagged + 0.5) / (each + 1)
+        step = np.minimum(np.sqrt(rate * (1 - rate) / each), np.minimum(rate, 1 - rate) / 2)
+        share = np.asarray(self._claim.tpr(rate))
+        slope = (self._claim.tpr(rate + step) - self._claim.tpr(rate - step)) / (2 * step)
+        spread = share * (1 - share) + slope**2 * rate * (1 - rate)
+        return np.asarray(each * share + self._sure * np.sqrt(each * spread))
+
+
+class _Chosen(NamedTuple):
+    """An event as far as its power depends on it; none where it points the wrong way."""
+
+    end: End = End.FLAG
+    rank: int = 0
+    cut: float | None = None
+
+
+def _chosen(outputs: Sequence[Array], delta: float, level: float, kept: int) -> _Chosen:
+    cuts = best_cuts([np.sort(side) for side in outputs], delta, level, kept)
+    best = max(cuts, key=lambda cut: cut.worth)
+    if not best.higher:
+        return _Chosen()
+    if not best.by_rank:
+        return _Chosen(cut=best.cut)
+    return _Chosen(End.CLEAR if best.clears else End.FLAG, _rank(best, kept))
+
+
+def _rank(best: BestCut, kept: int) -> int:
+    """The rank that is favoured, or one near it."""
+    step = round(np.log(max(best.rate * kept, 1.0)) / np.log(_RATIO))
+    return int(min(max(round(_RATIO**step), 1), kept))
+
+
+def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _Draws:
+    """Outputs of the claimed noise, or of the mechanism that leaks just as much as the truth."""
+    if isinstance(claim, AdditiveNoise):
+        quieter = less_noise(claim, strength)
+        if isinstance(quieter, AdditiveNoise):
+            return _of_noise(quieter)
+    if isinstance(truth, GuaranteeCurve):
+        epsilon, delta = truth.claimed_epsilon, truth.claimed_delta
+        knot = (1 - delta) / (1 + np.exp(epsilon))
+        return _of_corners(np.array([0.0, knot, 1 - delta, 1.0]), truth)
+    if isinstance(truth, AtomicCurve):
+        return _of_corners(np.unique(np.append(truth.vertices()[0], [0.0, 1.0])), truth)
+    ends = np.geomspace(1e-12, 0.5, _GRID // 2)
+    grid = np.concatenate([[0.0], ends, 1 - ends[-2::-1], [1.0]])
+    shares = np.maximum.accumulate(truth.tpr(grid))
+    return _Draws(
+        lambda uniform: (-uniform[:, 0], -np.interp(uniform[:, 1], shares, grid)),
+        lambda cut: (-cut, float(truth.tpr(-cut))),
+    )
+
+
+def _of_noise(mechanism: AdditiveNoise) -> _Draws:
+    law, shift = mechanism.noise, mechanism.sensitivity
+    return _Draws(
+        lambda uniform: (law.cut(uniform[:, 0]), law.cut(uniform[:, 1]) + shift),
+        lambda cut: (float(law.above(np.array(cut))), float(law.above(np.array(cut - shift)))),
+    )
+
+
+def _of_corners(corners: Array, truth: TradeoffCurve) -> _Draws:
+    """One output for each stretch of the curve with one likelihood ratio."""
+    shares = truth.tpr(corners)
+
+    def drawn(uniform: Array) -> tuple[Array, Array]:
+        return (
+            -np.searchsorted(corners, uniform[:, 0]).astype(float),
+            -np.searchsorted(shares, uniform[:, 1]).astype(float),
+        )
+
+    def rates(cut: float) -> tuple[float, float]:
+        place = int(-cut) - 1  # the last stretch whose outputs lie beyond it
+        return (float(corners[place]), float(shares[place])) if place >= 0 else (0.0, 0.0)
+
+    return _Draws(drawn, rates)
