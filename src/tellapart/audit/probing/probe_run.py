@@ -23,7 +23,7 @@ from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.level_budget import LevelBudget
-from tellapart.audit.many_run_audit import Favoured, at_ranks
+from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import (
     Caller,
@@ -199,7 +199,8 @@ def fewest_calls(claim: Subject, level: float) -> int:
     """
 
     def could(calls: int) -> bool:
-        return planned_evidence(calls, level).could_refute(claim)
+        kept = unseen_scores(2 * (calls - held_out(calls)))
+        return at_ranks(kept, level).could_refute(claim)
 
     high = FEWEST
     while not could(high):
