@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -204,8 +205,9 @@ def firefox(program: str, profile: Path) -> Iterator[Firefox]:
     (profile / "user.js").write_text(written, encoding="utf-8")
     command = [program, "--headless", "--no-remote", "--profile", str(profile)]
     command += ["--remote-debugging-port=0", "--remote-allow-system-access"]
+    own = {**os.environ, "HOME": str(profile)}  # it starts in no home that is another's
     with subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own
     ) as process:
         try:
             with connect(f"{_listening(process, profile)}/session", max_size=None) as wire:
