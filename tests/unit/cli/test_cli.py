@@ -859,7 +859,8 @@ def test_the_first_help_has_examples_that_work(run, tmp_path, monkeypatch):
     assert any("frameworks" in one for one in examples)
     assert any("report gaussian" in one for one in examples)
     for example in examples:
-        assert run(*shlex.split(example))[::2] == (0, "")
+        code = 3 if example.endswith("--check") else 0  # nobody has edited the file that was begun
+        assert run(*shlex.split(example))[::2] == (code, "")
 
 
 @pytest.mark.parametrize("command", ["risk", "choose", "compare", "region", "reproduce"])

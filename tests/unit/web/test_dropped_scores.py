@@ -15,7 +15,7 @@ from tellapart.data.columns import Names
 from tellapart.errors import BadScores, Unsupported
 from tellapart.web import limits
 from tellapart.web.view import Dropped
-from tellapart.web.views.audit import read_dropped
+from tellapart.web.views.score_file import read_dropped
 
 duckdb = pytest.importorskip("duckdb")
 

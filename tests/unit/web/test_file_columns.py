@@ -8,7 +8,8 @@ import pytest
 
 from tellapart.errors import BadScores
 from tellapart.web.view import Dropped
-from tellapart.web.views.audit import VIEW, AuditState, seen_in
+from tellapart.web.views.audit import VIEW, AuditState
+from tellapart.web.views.score_file import seen_in
 
 TEXT = "score,member\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(9))
 WANTED = tuple((f"{k}.5", f"{k % 2}") for k in range(5))

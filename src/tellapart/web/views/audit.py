@@ -15,12 +15,10 @@ from tellapart._checks import refuse
 from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.bounds import percent
-from tellapart.audit.scores import read_scores
 from tellapart.audit.summary import DELTAS, DESIGNS, AuditResult, AuditSummary, summarise
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
-from tellapart.data.reading import Preview, preview
-from tellapart.data.sources import FileLimits, Source
+from tellapart.data.reading import Preview
 from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument, TellapartError
 from tellapart.mechanisms.catalogue import KINDS, parse
@@ -32,7 +30,7 @@ from tellapart.web.answer import Answer, Card, Next, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
-from tellapart.web.views import evidence
+from tellapart.web.views import evidence, score_file
 from tellapart.web.views.compare import called
 
 _DESIGNS = {
@@ -49,7 +47,6 @@ _ORIENTATIONS = {
 }
 _PATH = "\"$(python -c 'from tellapart.web import example; print(example())')\""
 _SAY = 'print(told.headline, *told.reasons, sep="\\n")\n'
-_LONGEST_CELL = 40  # letters
 _MEGABYTES = limits.LARGEST_FILE // 2**20
 _MINUTES = round(limits.LONGEST_VISIT / 60)
 _LOOKED = (
@@ -108,7 +105,7 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
     seen = Preview((), ())
     if held is not None:
         with suppress(TellapartError):  # the audit says what is wrong with the file
-            seen = seen_in(held)
+            seen = score_file.seen_in(held)
     there = seen.columns
     columns: tuple[Line | Select, ...] = (
         _column("score", "attack score", state.score, there, seen.score),
@@ -221,7 +218,7 @@ def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
             *evidence.numbers(summary),
             *evidence.spent(summary.ledger),
             *_rests(state, summary, held.name),
-            *_previewed(held),
+            *score_file.previewed(held),
         ),
         python=_python(state, held),
         command=_command(state, held),
@@ -260,7 +257,7 @@ def _described(state: AuditState, held: Dropped) -> Answer:
             ),
         ),
         parts=(
-            *_previewed(held),
+            *score_file.previewed(held),
             _designs(),
             Words("What was read", (f"{held.name}: {summary.counted}.", *_inferred(scores))),
         ),
@@ -269,20 +266,6 @@ def _described(state: AuditState, held: Dropped) -> Answer:
 
 def _inferred(scores: Scores) -> tuple[str, ...]:
     return (f"Inferred from the file: {'; '.join(scores.notes)}.",) if scores.notes else ()
-
-
-def _previewed(held: Dropped) -> tuple[Table, ...]:
-    """The first rows of the file, as they stand in it."""
-    seen = seen_in(held)
-    if not seen.columns:
-        return ()
-    rows = tuple(tuple(map(_cell, row)) for row in seen.rows)
-    return (Table(f"First rows of {held.name}", seen.columns, rows),)
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…"
 
 
 def _designs() -> Words:
@@ -310,27 +293,7 @@ def _held(state: AuditState, dropped: Dropped | None) -> Dropped | None:
 
 def _read(state: AuditState, held: Dropped) -> Scores:
     names = Names(state.score or None, state.member or None, state.run or None)
-    return read_dropped(held, names, Orientation(state.orientation))
-
-
-def _most() -> FileLimits:
-    return FileLimits(
-        file=limits.LARGEST_FILE,
-        unpacked=limits.LARGEST_OPENED,
-        held=limits.LARGEST_OPENED,
-        rows=limits.MOST_ROWS,
-        instead="; the command line takes more",
-    )
-
-
-def read_dropped(dropped: Dropped, names: Names, orientation: Orientation) -> Scores:
-    """The scores in what was dropped, as `Scores.read` finds them in a file, within our limits."""
-    return read_scores([Source(Path(dropped.name), dropped.content)], names, orientation, _most())
-
-
-def seen_in(dropped: Dropped) -> Preview:
-    """The columns and first rows of what was dropped, as `audit.preview` finds them."""
-    return preview(Source(Path(dropped.name), dropped.content), Names(), _most())
+    return score_file.read_dropped(held, names, Orientation(state.orientation))
 
 
 def _judged(state: AuditState, scores: Scores) -> AuditResult:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tellapart import _checks, risk
 from tellapart import report as reporting
-from tellapart._numeric.text import short
 from tellapart.choose import Infeasible
 from tellapart.choose import named_limits as answering
 from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
-from tellapart.curve.guarantees import nothing
 from tellapart.decision import Decision
 from tellapart.decision.answer import Answer as Solved
 from tellapart.drawing.record import Drawing, Mark
@@ -26,7 +24,7 @@ from tellapart.mechanisms.subject import curve_of, sampling_assumption
 from tellapart.report.decision_model import DecisionDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, arguments, in_words, limited
 from tellapart.web import controls, record
-from tellapart.web.answer import Answer, Card, Next, Table, Words, risks_table
+from tellapart.web.answer import Answer, Next, Table, Words, risks_table
 from tellapart.web.controls import (
     Control,
     ControlGroup,
@@ -36,14 +34,10 @@ from tellapart.web.controls import (
     at_delta_option,
     told_at,
 )
-from tellapart.web.glossary import TERMS
 from tellapart.web.view import Dropped, Packed, View, read_state
-from tellapart.web.views import decided, limits_drawn, schedules
-from tellapart.web.views.explore import one_decimal
+from tellapart.web.views import choice_cards, decided, families, limits_drawn, schedules
 
 _NO_RECORD = Packed("")
-
-_CARDS = 4  # as many as stand side by side
 
 
 @dataclass(frozen=True)
@@ -110,7 +104,7 @@ _BESIDE = ("record", "who", "certified", "picture")
 
 def begun(state: ChooseState) -> Decision:
     """The record of what is set, with TODO for all that these controls do not ask."""
-    family = controls.family(state.mechanism, state.parameter)
+    family = families.family(state.mechanism, state.parameter)
     return record.begun(
         state.mechanism, family.parameter, state.bounds, state.attacker, state.attacker[DELTA.key]
     )
@@ -123,7 +117,7 @@ def decision_of(state: ChooseState) -> Decision:
 
 def _settled(values: Mapping[str, Any], changed: str | None) -> dict[str, Any]:
     """Values in which a record, where there is one, has all that was set on the page."""
-    settled = controls.settle_family(values, changed)
+    settled = families.settle_family(values, changed)
     if settled.get("record"):
         return _in_record(settled, changed)
     first = record.unsaid_texts()
@@ -253,10 +247,10 @@ def _controls_of(state: ChooseState) -> list[Control]:
     if state.record:
         given = decision_of(state)
         return decided.controls_of(given, _shown(state, given), state.certified)
-    family = controls.family(state.mechanism, state.parameter)
+    family = families.family(state.mechanism, state.parameter)
     shown: list[Control] = [
         *_limit_controls(state),
-        *controls.family_controls(state.mechanism, state.parameter),
+        *families.family_controls(state.mechanism, state.parameter),
         _attacker_controls(state),
     ]
     if family.slow:
@@ -270,7 +264,7 @@ def _answer(state: ChooseState) -> Answer:
     _refuse_picture(state)
     if state.record:
         return _recorded(state)
-    family = controls.family(state.mechanism, state.parameter)
+    family = families.family(state.mechanism, state.parameter)
     _checks.inside_unit(prior=state.about[PRIOR.key])
     if not state.bounds:
         return Answer("Set a limit", ("Tick a risk and say how much of it is acceptable.",))
@@ -368,14 +362,16 @@ def _chosen(
     return Answer(
         headline=headline,
         number=number,
-        aside=_binding(choice, limits),
-        cards=_with_people(
+        aside=choice_cards.binding_words(choice, limits),
+        cards=choice_cards.with_people(
             [
-                *limit_cards(limits, [limit.value(curve) for limit in limits], choice.binding),
-                *_cost_cards(state, family, value, readings, margin),
+                *choice_cards.limit_cards(
+                    limits, [limit.value(curve) for limit in limits], choice.binding
+                ),
+                *choice_cards.cost_cards(family, value, readings, margin, state.attacker),
             ],
-            state,
             readings,
+            state.attacker,
         ),
         sentences=(f"{setting} for {state.mechanism}{setting.by}.",),
         drawings=limits_drawn.drawings(
@@ -400,69 +396,6 @@ def _chosen(
         scope=sampling_assumption(subject) or f"{choice.scope[0].upper()}{choice.scope[1:]}.",
         next=(Next("explore", "Explore this choice", "what any attack finds"),),
     )
-
-
-def _binding(choice: Choice, limits: Sequence[Limit]) -> str:
-    if choice.binding is None:
-        return "No limit binds: the mechanism is not defined beyond this."
-    if len(limits) == 1:
-        return "Less privacy would exceed your limit."
-    return f"That is the least that keeps {len(limits)} limits; {choice.binding} binds."
-
-
-def limit_cards(
-    limits: Sequence[Limit], values: Sequence[float], binding: Limit | None, most: int = 3
-) -> tuple[Card, ...]:
-    """Each limit with how much of it is used, the binding one first."""
-    order = sorted(zip(limits, values, strict=True), key=lambda pair: pair[0] != binding)
-    return tuple(
-        Card(
-            limit.label,
-            short(value, 3, up=not limit.least),
-            f"limit {short(limit.bound)}",
-            f"{'binding constraint' if limit == binding else 'kept'}; without the output "
-            f"{short(limit.value(nothing()), 3)}",
-            limit.label if limit.label in TERMS else "",
-            limits_drawn.shares(limit, value),
-        )
-        for limit, value in order[:most]
-    )
-
-
-def _cost_cards(
-    state: ChooseState,
-    family: NamedFamily,
-    value: float,
-    readings: Sequence[Reading],
-    margin: float | None,
-) -> list[Card]:
-    """What it comes to as ε, and what it costs, where that is known."""
-    delta = state.attacker[DELTA.key]
-    epsilon = next(x for x in readings if x.key == "epsilon").value
-    said = "0 without the output"
-    cards = [Card(f"ε at δ = {short(delta)}", short(epsilon, 3, up=True), "", said, "ε")]
-    batch = family.fixed.get("batch_size")
-    if family.parameter == "noise_multiplier" and batch:
-        said = "on the mean gradient, clipped at norm C"
-        cards.append(Card("Noise per step", short(value / batch, 3, up=True), "C", said))
-    elif margin is not None:
-        cards.append(
-            Card("Error of the answer", f"± {short(margin, 3, up=True)}", "", "95 % of answers")
-        )
-    return cards
-
-
-def _with_people(
-    cards: list[Card], state: ChooseState, readings: Sequence[Reading]
-) -> tuple[Card, ...]:
-    """Four of them: where there is room, what it comes to as a count of members."""
-    fpr, tpr = state.attacker[FPR.key], next(x for x in readings if x.key == "tpr")
-    if len(cards) < _CARDS and "max_tpr" not in state.bounds:
-        beside = f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}"
-        cards.append(
-            Card("Members found", one_decimal(100 * tpr.value, True), "of 100", beside, "TPR")
-        )
-    return tuple(cards)
 
 
 def ways(state: ChooseState) -> Table:

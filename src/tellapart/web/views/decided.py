@@ -20,9 +20,10 @@ from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide, Term
 from tellapart.risk.catalogue import arguments, limited
-from tellapart.web import controls, limits, record
+from tellapart.web import limits, record
 from tellapart.web.answer import Answer, Card, Next, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
+from tellapart.web.views import families
 
 FILE = "decision.toml"
 COMMAND = f"tellapart decide {FILE}"
@@ -45,7 +46,7 @@ def controls_of(given: Decision, who: int, certified: bool) -> list[Control]:
         _attacker_list(given, who),
         _attacker_controls(given, values, who),
         _limit_controls(values, who),
-        *controls.family_controls(values["mechanism"], values["parameter"]),
+        *families.family_controls(values["mechanism"], values["parameter"]),
     ]
     if given.family().slow:
         shown.append(Tick("certified", "Certify (takes seconds)", certified))

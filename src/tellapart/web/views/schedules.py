@@ -12,8 +12,8 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.limit import Limit
 from tellapart.errors import InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily, Term, terms
-from tellapart.web import controls
 from tellapart.web.answer import Code, Table
+from tellapart.web.views import families
 
 
 @lru_cache(maxsize=64)
@@ -24,7 +24,7 @@ def solved(
 
     Kept, since many dials leave the choice as it is.
     """
-    family = controls.family(mechanism, parameter)
+    family = families.family(mechanism, parameter)
     anyone = answering.for_any_mechanism(family, limits)
     return *answering.chosen(family, limits, certify), anyone
 
@@ -39,7 +39,7 @@ def has_schedule(family: NamedFamily) -> bool:
 
 def ways(mechanism: str, parameter: str, limits: Sequence[Limit]) -> Table:
     """The noise multiplier for other batch sizes and epochs; a cell takes its schedule over."""
-    asked = controls.family(mechanism, parameter).parameter
+    asked = families.family(mechanism, parameter).parameter
     (term,) = terms(mechanism)
     batch, epochs, size = (float(term.values[x]) for x in ("batch_size", "epochs", "data_size"))
     batches = [b for b in (round(batch / 4), batch, batch * 4, batch * 16) if 1 <= b <= size]
