@@ -208,7 +208,7 @@ def test_it_is_painted_without_a_script_and_prints(visit, browser, address):
 
 def test_terms_open_their_sentence_by_keys(visit):
     screen = visit().open()
-    screen.tab_to(".term")
+    screen.tab_to(".card .term")
     screen.page.keyboard.press("Enter")
     meaning = screen.page.locator(".meaning:popover-open")
     assert "The share of members that an attack flags" in meaning.inner_text()
