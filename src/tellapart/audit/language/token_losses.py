@@ -184,7 +184,8 @@ def losses(
     come, and a call with the same model and texts goes on where another was broken off.
     ``progress=True`` shows a bar, or a line a minute; where all texts take longer than a minute, a
     warning says how long after the first batches. The first token has no loss unless the tokenizer
-    puts one before it; special tokens that it adds have none. Texts longer than ``max_tokens`` are cut.
+    puts one before it; special tokens that it adds have none. Texts longer than ``max_tokens`` are
+    cut.
 
     >>> from tellapart.audit import language
     >>> import torch
