@@ -7,7 +7,7 @@ nearer than one that is off in all, as memorised records are of which some colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -28,24 +28,34 @@ def copies(tables: AlignedTables, targets: Array) -> Mask:
     return np.array([row.tobytes() in known for row in _plain(targets)], dtype=np.bool_)
 
 
-def linked(tables: AlignedTables, targets: Array, parts: tuple[list[int], list[int]]) -> Mask:
+# Told of each difference that was computed: targets times released records times columns.
+Tell = Callable[[int], None]
+
+
+def linked(
+    tables: AlignedTables, targets: Array, parts: tuple[list[int], list[int]], tell: Tell
+) -> Mask:
     """Which targets' two parts lead to one released record: the nearest to both of them."""
-    return np.concatenate(
-        [
-            (_nearest(tables, some, parts[0]) & _nearest(tables, some, parts[1])).sum(axis=1) == 1
-            for some in _chunks(tables, targets)
-        ]
-    )
+    hits = []
+    for some in _chunks(tables, targets):
+        first, second = (_nearest(tables, some, part, tell) for part in parts)
+        hits.append((first & second).sum(axis=1) == 1)
+    return np.concatenate(hits)
 
 
 def inferred(
-    tables: AlignedTables, targets: Array, secret: int, known: list[int], tolerance: float
+    tables: AlignedTables,
+    targets: Array,
+    secret: int,
+    known: list[int],
+    tolerance: float,
+    tell: Tell,
 ) -> Mask:
     """Of which targets the nearest released record has the secret, up to a relative tolerance."""
     values = tables.released[:, secret]
     guesses = np.concatenate(
         [
-            np.array([_commonest(values[row]) for row in _nearest(tables, some, known)])
+            np.array([_commonest(values[row]) for row in _nearest(tables, some, known, tell)])
             for some in _chunks(tables, targets)
         ]
     )
@@ -70,7 +80,7 @@ def _chunks(tables: AlignedTables, targets: Array) -> Iterator[Array]:
         yield targets[start : start + size]
 
 
-def _nearest(tables: AlignedTables, targets: Array, columns: list[int]) -> Mask:
+def _nearest(tables: AlignedTables, targets: Array, columns: list[int], tell: Tell) -> Mask:
     """For each target, which released records are nearest to it in these columns."""
     away = np.zeros((len(targets), len(tables.released)))
     spans = tables.spans
@@ -83,6 +93,7 @@ def _nearest(tables: AlignedTables, targets: Array, columns: list[int]) -> Mask:
             away += differences / (differences + _HALF)
         else:
             away += theirs != ours
+    tell(away.size * len(columns))
     return np.asarray(away <= away.min(axis=1, keepdims=True) + _EXACT)
 
 

@@ -11,13 +11,15 @@ population. Only what goes beyond is leakage of records.
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, run
+from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.text import aligned as aligned_text
@@ -188,6 +190,7 @@ def tables(
     tolerance: float = 0.05,
     confidence: float = 0.95,
     seed: int = 0,
+    progress: run.Progress | bool = False,
 ) -> TableAudit:
     """What a released or synthetic table gives away about the records it was made from.
 
@@ -196,7 +199,8 @@ def tables(
     of a record (by default every other column); inferring each of the ``secrets`` (by default every
     column) from all other columns, numbers up to a relative ``tolerance``. At most ``attacks``
     descriptions are tried, and so many records of each table. Tables are pandas, Polars or Arrow
-    tables or dicts of columns.
+    tables or dicts of columns. ``progress=True`` shows a bar with the time left, or a line a minute
+    where nobody watches; where attacks take longer than a minute, a warning says how long.
 
     >>> import numpy as np
     >>> from tellapart import audit
@@ -221,6 +225,8 @@ def tables(
     many = _checks.whole(1, 10**7, attacks=attacks)
     wide = _checks.whole(1, columns=columns)
     near = _checks.finite_at_least_zero(tolerance=tolerance)
+    if not isinstance(progress, bool):
+        _checks.function(progress=progress)
     places = {name: place for place, name in enumerate(data.columns)}
     hidden = _named(places, data.columns if secrets is None else secrets, "secrets")
     halves = _halves(places, parts)
@@ -235,16 +241,21 @@ def tables(
         generator = run.generator((start, _MULTIVARIATE))
         several = predicates.multivariate(data, many, wide, generator)
         found.append((f"singling out ({min(wide, len(places))} columns)", _split(data, several)))
-        linked = [nearest_records.linked(data, rows, halves) for rows in drawn]
-        found.append(("linkability", linked))
-        for secret in hidden:
-            known = [place for place in places.values() if place != secret]
-            found.append(
-                (
-                    f"inference of {data.columns[secret]}",
-                    [nearest_records.inferred(data, rows, secret, known, near) for rows in drawn],
-                )
-            )
+        compared = sum(map(len, halves)) + len(hidden) * (len(places) - 1)
+        total = compared * sum(map(len, drawn)) * len(data.released)
+        with _progress.shown(progress, "% of the attacks", 100) as tell:
+            work = _Work(total, tell)
+            linked = [nearest_records.linked(data, rows, halves, work) for rows in drawn]
+            found.append(("linkability", linked))
+            for secret in hidden:
+                known = [place for place in places.values() if place != secret]
+                hits = [
+                    nearest_records.inferred(data, rows, secret, known, near, work)
+                    for rows in drawn
+                ]
+                found.append((f"inference of {data.columns[secret]}", hits))
+            if tell is not None:
+                tell(1.0)
     share = level / len(found)
     every = max(len(data.original), len(data.control)) <= many
     made = tuple(
@@ -252,6 +263,36 @@ def tables(
         for name, (hits, other) in found
     )
     return TableAudit(made, 1 - level)
+
+
+class SlowAttacks(UserWarning):
+    """Tables are so large that attacks of default size take more than a minute."""
+
+
+_MINUTE = 60.0
+
+
+class _Work:
+    """Told of what was computed: tells of the share, and once how long all of it takes."""
+
+    def __init__(self, total: int, tell: run.Progress | None) -> None:
+        self._total, self._tell, self._done = total, tell, 0
+        self._began = time.monotonic()
+
+    def __call__(self, more: int) -> None:
+        first, self._done = not self._done, self._done + more
+        took = time.monotonic() - self._began
+        left = took * (self._total - self._done) / self._done
+        if first and left > _MINUTE:
+            warnings.warn(
+                f"attacks on tables of this size take about {_progress.in_words(left)}. attacks=N "
+                "draws fewer records, secrets= names the columns that are to be inferred, and "
+                "progress=True shows the time left",
+                SlowAttacks,
+                stacklevel=5,
+            )
+        if self._tell is not None:
+            self._tell(self._done / self._total)
 
 
 def _named(places: dict[str, int], names: str | Sequence[str], what: str) -> list[int]:

@@ -1,6 +1,7 @@
 """Released tables: attacks find what was copied, never what was not, and copies crash nothing."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,9 @@ import pytest
 from scipy import stats
 
 import tellapart as ta
-from tellapart import audit, risk
+from tellapart import _progress, audit, risk
 from tellapart.audit.counts.fisher_exact import fisher_p_value
+from tellapart.audit.released_tables import table_audit
 from tellapart.audit.released_tables.aligned_tables import aligned
 from tellapart.audit.released_tables.predicates import singled_out
 
@@ -180,6 +182,31 @@ def test_tables_that_do_not_fit_are_refused(change, said):
     given = {"original": table, "released": table, "control": table} | change
     with pytest.raises(ta.InvalidArgument, match=said):
         audit.tables(**given)
+
+
+# -- how long it takes ------------------------------------------------------------------------
+
+
+def test_attacks_that_take_long_say_how_long_and_what_takes_less(tables, monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        audit.tables(*tables, secrets="region", attacks=50)
+    monkeypatch.setattr(table_audit, "_MINUTE", 0.0)
+    with pytest.warns(table_audit.SlowAttacks, match=r"take about .*attacks=N draws fewer"):
+        audit.tables(*tables, secrets="region", attacks=50)
+
+
+def test_progress_is_told_of_the_attacks(tables, monkeypatch, capsys):
+    shares = []
+    audit.tables(*tables, attacks=50, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    assert shares[-2] == pytest.approx(1.0)  # all work was foreseen
+    monkeypatch.setattr(_progress, "PERIOD", 0.0)
+    audit.tables(*tables, attacks=50, progress=True)
+    assert "% of the attacks: 100%, about 0 s left" in capsys.readouterr().err
+    with pytest.raises(ta.InvalidArgument, match="progress must be callable"):
+        audit.tables(*tables, progress=3)
 
 
 # -- the level --------------------------------------------------------------------------------
