@@ -95,7 +95,7 @@ def probe_power(
 
 
 def _same_turned(curve: TradeoffCurve) -> bool:
-    """Whether members and non-members may change places."""
+    """Whether the curve is symmetric in members and non-members."""
     rates = np.geomspace(1e-4, 0.5, 8)
     return bool(np.allclose(curve.tpr(rates), curve.mirrored().tpr(rates), rtol=1e-6))
 
