@@ -138,7 +138,7 @@ class RankEvidence(Evidence):
         return [np.flatnonzero(upward == way) for way in np.unique(upward)]
 
     def _pairs(self, needed: Array, some: NDArray[np.intp]) -> tuple[Whole, Whole]:
-        """The order statistics of non-members and members that change places in each look."""
+        """The order statistics of non-members and members that each look compares."""
         counts, clears = self._columns.at(some), self._clears[some]
         first = np.where(clears, counts.tested - needed[some] + 1, counts.rank)
         second = np.where(clears, counts.reference - counts.rank + 1, needed[some])

@@ -2,7 +2,11 @@
 
 Which event is certified depends on the calls set aside. Here they are drawn from the claim's own
 noise, x times too small, and searched as a probe searches them; the power is the mean over what is
-chosen of the exact power of its test on the other calls.
+chosen of the power of its test on the other calls.
+
+Played are cuts of the output itself. A probe also tries cells of outputs, which are seldom chosen
+where noise is continuous; where it is discrete they are chosen more often, and the power stated
+here is a few points too high.
 """
 
 from __future__ import annotations
@@ -91,7 +95,7 @@ def probe_power(
 
 
 def _same_turned(curve: TradeoffCurve) -> bool:
-    """Whether members and non-members may change places."""
+    """Whether the curve is symmetric in members and non-members."""
     rates = np.geomspace(1e-4, 0.5, 8)
     return bool(np.allclose(curve.tpr(rates), curve.mirrored().tpr(rates), rtol=1e-6))
 
