@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._moved import renamed
-from tellapart.data import columns, meaning, sources
+from tellapart.data import columns, scores_and_labels, sources
 from tellapart.data.columns import Names, Slice, together
 from tellapart.data.ranked import (
     Negated,
@@ -231,13 +231,15 @@ class Scores:
     ) -> Scores:
         """One list of scores, and one of labels that say which scores are of members."""
         given = _numbers("scores", scores)
-        inside, _ = meaning.Meaning(offers_drop=False).members("member", member, columns.from_zero)
+        inside, _ = scores_and_labels.Meaning(offers_drop=False).members(
+            "member", member, columns.from_zero
+        )
         columns.one_length("member", given.size, inside.size)
         columns.both_sides("scores", int(inside.sum()), int((~inside).sum()))
         sides = {}
         for kind, labels in (("runs", runs), ("groups", groups)):
             if labels is not None:
-                known = meaning.labels(kind, labels, given.size, columns.from_zero)
+                known = scores_and_labels.labels(kind, labels, given.size, columns.from_zero)
                 sides[f"member_{kind}"], sides[f"non_member_{kind}"] = known[inside], known[~inside]
         return cls(given[inside], given[~inside], orientation, **sides)
 
@@ -478,13 +480,15 @@ def _side(**named: Any) -> Array | Ranked:
         given = given.to_numpy()
     scores = _numbers(name, given)
     if scores.size == 0:
-        meaning.refuse(name, "not be empty", [], "")
+        scores_and_labels.refuse(name, "not be empty", [], "")
     return scores
 
 
 def _numbers(name: str, given: Any) -> Array:
     """Finite numbers, none of them as text."""
-    return meaning.Meaning(texts=False, offers_drop=False).scores(name, given, columns.from_zero)[0]
+    return scores_and_labels.Meaning(texts=False, offers_drop=False).scores(
+        name, given, columns.from_zero
+    )[0]
 
 
 def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:
@@ -492,4 +496,4 @@ def _labels(name: str, given: Any, rows: Array | Ranked) -> Labels | None:
         return None
     if not isinstance(rows, np.ndarray):
         raise InvalidArgument("runs and groups must come with the scores as arrays")
-    return meaning.labels(name, given, rows.size, columns.from_zero)
+    return scores_and_labels.labels(name, given, rows.size, columns.from_zero)

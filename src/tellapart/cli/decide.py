@@ -20,8 +20,8 @@ from tellapart.cli.options import OUTPUT, Output, Switch, Verbose, ends_in
 from tellapart.cli.process.exits import Exit, verdict
 from tellapart.decision.answer import Answer
 from tellapart.decision.checking import Check
-from tellapart.decision.consistency import Question, questions
 from tellapart.decision.limits import LimitAnswer
+from tellapart.decision.open_questions import Question, questions
 from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 

@@ -14,7 +14,7 @@ from tellapart import deadline
 from tellapart.data import encodings
 from tellapart.data.columns import position
 from tellapart.data.encodings import Chunk
-from tellapart.data.meaning import is_missing_text, is_number
+from tellapart.data.scores_and_labels import is_missing_text, is_number
 from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.data.table import HEAD, Batch, Place
 from tellapart.errors import BadScores

@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from tellapart.data.columns import Names, listed, no_column, position, refuse_unread
-from tellapart.data.meaning import (
+from tellapart.data.scores_and_labels import (
     MEMBER_WORDS,
     NON_MEMBER_WORDS,
     is_missing,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tellapart import deadline
 from tellapart.data.columns import position, refuse_unread
-from tellapart.data.meaning import NOT_NAN, NOT_NULL, refuse
+from tellapart.data.scores_and_labels import NOT_NAN, NOT_NULL, refuse
 from tellapart.data.sources import FileLimits, Source, unreadable
 from tellapart.data.table import HEAD, Batch, Place
 from tellapart.errors import BadScores, Unsupported

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.data import csv_file, feather, json_file, meaning, npz, parquet
+from tellapart.data import csv_file, feather, json_file, npz, parquet, scores_and_labels
 from tellapart.data.columns import FrameTable, Names, Slice
 from tellapart.data.layout import LOOKED_AT, Layout, Side, is_wide, one_sided, same_scores, settled
-from tellapart.data.meaning import Meaning
 from tellapart.data.ranked import Mask, Progress
+from tellapart.data.scores_and_labels import Meaning
 from tellapart.data.sources import FileLimits, Source, described, kind_of
 from tellapart.data.table import Batch, Table
 from tellapart.errors import BadScores, NoColumn
@@ -114,9 +114,11 @@ class Reader:
     def _labels(self) -> str:
         seen = self._meaning.seen
         if self.member_value is None:
-            inside = [v for v in seen if meaning.plain_word(v) in meaning.MEMBER_WORDS]
+            inside = [
+                v for v in seen if scores_and_labels.plain_word(v) in scores_and_labels.MEMBER_WORDS
+            ]
         else:
-            inside = [v for v in seen if meaning.same_label(v, self.member_value)]
+            inside = [v for v in seen if scores_and_labels.same_label(v, self.member_value)]
         outside = [value for value in seen if value not in inside]
         sides = (("is a member", inside), ("is a non-member", outside))
         return "labels: " + ", ".join(
@@ -319,7 +321,7 @@ def _marked(name: str, raw: Any, batch: Batch) -> Any:
         held = np.empty(len(raw), dtype=object)
         held[:] = [cell.strip(" ") or None for cell in raw]
         raw = held
-    return meaning.labels(name, raw, batch.rows, batch.place)
+    return scores_and_labels.labels(name, raw, batch.rows, batch.place)
 
 
 def _alike(table: Table, layout: Layout, types: Any) -> Any:

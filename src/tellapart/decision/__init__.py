@@ -5,14 +5,14 @@
 - `unit`: mechanisms under a neighbouring relation, for all records of one unit of privacy;
 - `correlation`: mechanisms where the records of one person are correlated by a model;
 - `solving`: the noise that keeps the limits of every attacker, or why there is none; `answer`:
-  the record of it; `limits`: each limit and attacker beside the baseline; `accuracy`: how far off
-  the release is; `alternatives`: other mechanisms, and sensitivity analysis;
-- `consistency`: what in a decision contradicts itself, as questions;
+  the record of it; `limits`: each limit and attacker beside the baseline; `utility_limits`: how far
+  off the release may be; `alternatives`: other mechanisms, and sensitivity analysis;
+- `open_questions`: what in a decision contradicts itself, as questions;
 - `missing`: what nobody has answered yet;
 - `evidence`: what audits and probes came to; `checking`: whether a decision stands.
 """
 
-from tellapart.decision.consistency import questions
+from tellapart.decision.open_questions import questions
 from tellapart.decision.record import Decision
 from tellapart.decision.toml_text import dumps, parse, read, template, write
 

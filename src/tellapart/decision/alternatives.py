@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from tellapart.choose.limit import Limit
 from tellapart.choose.named_limits import chosen, configured
 from tellapart.choose.utility import AnswerError
-from tellapart.decision.accuracy import asked_error
 from tellapart.decision.correlation import correlated, unit_family
 from tellapart.decision.limits import judged
 from tellapart.decision.record import Alternative, Decision
 from tellapart.decision.unit import described
+from tellapart.decision.utility_limits import asked_error
 from tellapart.errors import InvalidArgument, NotCertified, TellapartError
 from tellapart.mechanisms.catalogue import NamedFamily, terms
 from tellapart.mechanisms.subject import Subject, curve_of

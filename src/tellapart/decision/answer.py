@@ -12,12 +12,12 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.named_limits import Setting, configured
 from tellapart.choose.utility import AnswerError, UtilityLimit
 from tellapart.curve.base import TradeoffCurve
-from tellapart.decision.accuracy import accuracy_of, release_error
 from tellapart.decision.alternatives import AlternativeAnswer, Nearby
 from tellapart.decision.correlation import correlated
 from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.limits import AttackerAnswer, LimitAnswer, attacker_answer, read_off
 from tellapart.decision.record import Decision, naming
+from tellapart.decision.utility_limits import accuracy_of, release_error
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import Subject, curve_of, sampling_assumption, scope
 

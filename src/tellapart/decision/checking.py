@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import date
 
 from tellapart._numeric.text import short
-from tellapart.decision.accuracy import accuracy_of
 from tellapart.decision.answer import Answer
-from tellapart.decision.consistency import Question, questions
 from tellapart.decision.limits import LimitAnswer, judged
 from tellapart.decision.missing import UNSET, missing
+from tellapart.decision.open_questions import Question, questions
 from tellapart.decision.record import naming
+from tellapart.decision.utility_limits import accuracy_of
 from tellapart.mechanisms.subject import curve_of
 
 

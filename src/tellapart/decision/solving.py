@@ -14,13 +14,13 @@ from tellapart.choose.named_limits import chosen, configured, for_any_mechanism,
 from tellapart.choose.search import at_baseline
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
-from tellapart.decision.accuracy import accuracy_of, clashes, release_error
 from tellapart.decision.alternatives import alternative_answer, around
 from tellapart.decision.answer import Answer
 from tellapart.decision.correlation import unit_family
 from tellapart.decision.evidence import results
 from tellapart.decision.limits import LimitAnswer, attacker_answer, in_words, read_off
 from tellapart.decision.record import Decision, naming
+from tellapart.decision.utility_limits import accuracy_of, clashes, release_error
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified
 from tellapart.mechanisms.catalogue import NamedFamily
 from tellapart.mechanisms.subject import curve_of

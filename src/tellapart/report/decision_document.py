@@ -19,10 +19,10 @@ from tellapart.choose.utility import AnswerError
 from tellapart.decision.alternatives import AlternativeAnswer
 from tellapart.decision.answer import Answer
 from tellapart.decision.checking import Check
-from tellapart.decision.consistency import questions
 from tellapart.decision.evidence import results
 from tellapart.decision.limits import LimitAnswer
 from tellapart.decision.missing import UNSET
+from tellapart.decision.open_questions import questions
 from tellapart.mechanisms.catalogue import Term
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.report.building import versions

@@ -20,9 +20,9 @@ from tellapart.audit import scores as in_memory
 from tellapart.audit.scores import RankedScores
 from tellapart.data import parquet
 from tellapart.data import sorted_runs as runs
-from tellapart.data.meaning import DROP, TRUTH
 from tellapart.data.ranked import Ranked
 from tellapart.data.reading import Reader
+from tellapart.data.scores_and_labels import DROP, TRUTH
 from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported

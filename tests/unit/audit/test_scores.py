@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
-from tellapart.data.meaning import DROP, TRUTH
 from tellapart.data.ranked import Negated, Ranked
+from tellapart.data.scores_and_labels import DROP, TRUTH
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 # Few different values: ties are where counting goes wrong.

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tellapart import cli, deadline, report
 from tellapart.audit import Orientation, Scores, many_runs
-from tellapart.data import encodings, labels, sources
+from tellapart.data import encodings, sources, state_columns
 from tellapart.data.columns import Names
 from tellapart.data.csv_file import TextTable
 from tellapart.data.reading import Reader
@@ -385,9 +385,9 @@ def test_a_description_that_is_none_is_refused(text, tmp_path):
 def test_labels_are_read_by_the_same_reader(tmp_path):
     path = _written(tmp_path / "f.csv", b"day,day\nwet,dry\n")
     with pytest.raises(BadScores, match="must have one column 'day', has 2"):
-        labels.read(path, ["day"])
+        state_columns.read(path, ["day"])
     path = _written(tmp_path / "f.csv", b"day,n\nwet,1\n\n,2\n")
-    (day, _) = labels.read(path, ["day", "n"])
+    (day, _) = state_columns.read(path, ["day", "n"])
     assert day.rows == ["wet", None]
     assert day.place(1) == f"in line 4 of {path}"
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from tellapart import _checks
 from tellapart._checks import Array
-from tellapart.data import columns, labels
+from tellapart.data import columns, state_columns
 from tellapart.errors import InvalidArgument
 
 NUMBERS, CATEGORIES = "numbers", "categories"
@@ -167,7 +167,7 @@ def _listed(values: Any) -> list[Any]:
             _of_array(value) if isinstance(value, np.datetime64 | np.timedelta64) else value
             for value in values
         ]
-    return labels.plain(values)
+    return state_columns.plain(values)
 
 
 def _of_array(value: Any) -> Any:

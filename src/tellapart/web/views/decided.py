@@ -11,10 +11,10 @@ from tellapart._numeric.text import fixed, short
 from tellapart.choose.named_limits import Setting, explained
 from tellapart.decision import Decision
 from tellapart.decision.answer import Answer as Solved
-from tellapart.decision.consistency import Question
 from tellapart.decision.fields import NEIGHBOURS, TABLES
 from tellapart.decision.limits import LimitAnswer
 from tellapart.decision.missing import missing
+from tellapart.decision.open_questions import Question
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported

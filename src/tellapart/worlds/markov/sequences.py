@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tellapart import _checks
-from tellapart.data import labels
+from tellapart.data import state_columns
 from tellapart.data.columns import from_zero
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -39,23 +39,23 @@ def gathered(
 def _lists(data: Any) -> list[tuple[str, list[Any]]]:
     """The rows of a matrix, the sequences of a list, or the one sequence that was given."""
     if isinstance(data, np.ndarray) and data.ndim == 2:
-        return [(f"data[{i}]", labels.plain(row)) for i, row in enumerate(data)]
+        return [(f"data[{i}]", state_columns.plain(row)) for i, row in enumerate(data)]
     if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
         _checks.refuse("data", "be a sequence of states, a list of them or a table", data)
-    items = labels.plain(data)
+    items = state_columns.plain(data)
     nested = [isinstance(item, list | tuple | np.ndarray) for item in items]
     if not any(nested):
         return [("data", items)]
     if not all(nested):
         _checks.refuse("data", "hold sequences only, or states only", items[nested.index(False)])
-    return [(f"data[{i}]", labels.plain(item)) for i, item in enumerate(items)]
+    return [(f"data[{i}]", state_columns.plain(item)) for i, item in enumerate(items)]
 
 
 def _of_table(
     data: Any, column: str, by: str | None, order: str | None, missing: Missing
 ) -> list[list[Any]]:
     wanted = [name for name in (column, by, order) if name is not None]
-    read = dict(zip(wanted, labels.read(data, wanted), strict=True))
+    read = dict(zip(wanted, state_columns.read(data, wanted), strict=True))
     states = read[column]
     owners = read[by].whole() if by is not None else [None] * len(states.rows)
     times = read[order].whole() if order is not None else list(range(len(states.rows)))
@@ -138,7 +138,7 @@ def _sorted(seen: set[Any], what: str) -> tuple[Any, ...]:
 
 
 def _given(states: Sequence[Any], seen: set[Any]) -> tuple[Any, ...]:
-    known = tuple(labels.plain(states))
+    known = tuple(state_columns.plain(states))
     if len(set(known)) != len(known):
         _checks.refuse("states", "differ from each other", states)
     for state in sorted(seen - set(known), key=str):

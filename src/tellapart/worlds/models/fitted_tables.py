@@ -17,7 +17,7 @@ from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 from tellapart._numeric.text import count_in_words
-from tellapart.data import labels
+from tellapart.data import state_columns
 from tellapart.errors import Unsupported
 from tellapart.worlds.markov.sequences import check_named, counted_as, numbered
 from tellapart.worlds.models.base import check_values
@@ -107,7 +107,7 @@ def fit_table(
     """
     confidence = _checks.inside_unit(confidence=confidence)
     names = _check_names(columns)
-    read = _complete(labels.read(data, names), missing)
+    read = _complete(state_columns.read(data, names), missing)
     listed = _by_column(names, states)
     known, places = [], []
     for name, rows in zip(names, read, strict=True):
@@ -168,7 +168,7 @@ def _check_names(columns: Any) -> tuple[str, ...]:
     return names
 
 
-def _complete(read: list[labels.Labels], missing: str) -> list[list[Any]]:
+def _complete(read: list[state_columns.Labels], missing: str) -> list[list[Any]]:
     """The columns without the rows in which something is missing."""
     if missing not in ("refuse", "drop"):
         _checks.refuse("missing", "be 'refuse' or 'drop'", missing)

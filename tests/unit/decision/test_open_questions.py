@@ -7,7 +7,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import decision, report
-from tellapart.decision.consistency import questions
+from tellapart.decision.open_questions import questions
 from tellapart.decision.record import Alternative, Attacker, Configuration, EvidenceFile
 
 FIRST = replace(

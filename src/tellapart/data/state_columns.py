@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tellapart.data import columns, csv_file, parquet
-from tellapart.data.meaning import is_missing
+from tellapart.data.scores_and_labels import is_missing
 from tellapart.data.sources import FileLimits, Source, matching
 from tellapart.data.table import Place
 from tellapart.errors import BadScores, InvalidArgument
