@@ -4,6 +4,6 @@
   cells into scores and membership labels; `table`: what every format gives;
 - `csv_file` and `json_file` (over `encodings`), `npz`, `parquet`, `feather`: formats; `columns`:
   names, and frames; `sources`: files and limits;
-- `state_columns`: columns of states and groups; `ranked`: what audits ask of scores; `sorted_runs`: the
-  same of scores that stay on disk.
+- `state_columns`: columns of states and groups; `ranked`: what audits ask of scores;
+  `sorted_runs`: the same of scores that stay on disk.
 """

@@ -27,7 +27,7 @@ from tellapart.data.reading import Reader
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, LimitReached, Unsupported, visible
 from tellapart.web.view import Dropped
-from tellapart.web.views.audit import read_dropped
+from tellapart.web.views.score_file import read_dropped
 from tellapart.worlds import described
 
 DRAW = np.random.default_rng(3)

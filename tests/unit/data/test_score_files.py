@@ -14,7 +14,7 @@ from tellapart.audit import Orientation, Scores
 from tellapart.data.columns import Names
 from tellapart.errors import BadScores, InvalidArgument
 from tellapart.web.view import Dropped
-from tellapart.web.views.audit import read_dropped
+from tellapart.web.views.score_file import read_dropped
 
 FOLDER = Path(__file__).parent / "score_files"
 FILES = {
