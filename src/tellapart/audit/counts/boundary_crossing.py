@@ -1,4 +1,4 @@
-"""Boundary crossing by two empirical processes: the exact power of tests at many ranks at once.
+"""Boundary crossing by two empirical processes: the power of tests at many ranks at once.
 
 Take the k-th largest of n non-member scores; a test at that rank refutes where c or more of the m
 members lie beyond it. In terms of the false-positive rate at each score, which is uniform for
@@ -61,8 +61,8 @@ class Boundaries:
     def power(self, roc: Callable[[Array], Array]) -> float:
         """The chance that some test refutes, where this is the ROC of the truth.
 
-        Halfway between both roundings, less the square of their distance: more than what the
-        middle is off, which errs upwards where the power is small.
+        Halfway between both roundings, less the square of their distance. That the square is more
+        than the middle is off was seen on finer grids, and is not proven; `enclosed` is.
         """
         if not self.roundings:
             return float(self.always)

@@ -4,9 +4,9 @@ Which event is certified depends on the calls set aside. Here they are drawn fro
 noise, x times too small, and searched as a probe searches them; the power is the mean over what is
 chosen of the power of its test on the other calls.
 
-Played are cuts of the output itself. A probe also tries cells of outputs, which are seldom chosen
-where noise is continuous; where it is discrete they are chosen more often, and the power stated
-here is a few points too high.
+Played are cuts of the output itself. A probe also tries cells of outputs and what several of them
+say together, which is left out here. So the mean is no bound: it may err to either side, and for
+discrete noise it does by more than for continuous noise.
 """
 
 from __future__ import annotations
