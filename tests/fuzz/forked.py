@@ -59,7 +59,7 @@ def _scores(path):
     from tellapart.data.columns import Names
     from tellapart.errors import TellapartError
     from tellapart.web.view import Dropped
-    from tellapart.web.views.audit import read_dropped
+    from tellapart.web.views.score_file import read_dropped
 
     told = []
     for read in (
