@@ -111,7 +111,7 @@ PROBED = [
             for calls in (200, 2_000)
         ),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_probe_finds_what_was_planned_for_it(claim, leaking, calls, draws):
     design = audit.plan(claim, seconds=0.01, budget=0.02 * calls).best
