@@ -92,11 +92,22 @@ def response(strength):
     return lambda data, rng, size=None: ((len(data) == 2) ^ (rng.random(size) < lie)).astype(int)
 
 
+def geometric(strength):
+    """Discrete Laplace noise with a scale of 1 divided by the strength."""
+    stay = 1 - np.exp(-strength)
+
+    def release(data, rng, size=None):
+        return len(data) + rng.geometric(stay, size) - rng.geometric(stay, size)
+
+    return release
+
+
 PROBED = [
     (LAPLACE, laplace),
     (ta.Gaussian(1.0), gaussian),
     (ta.RandomizedResponse(1.0), response),
     (ta.guarantee(epsilon=1), response),
+    (ta.DiscreteLaplace(1.0), geometric),
 ]
 
 

@@ -1,19 +1,16 @@
 """The power of a probe before any call is made: over the events that held-out calls would choose.
 
 Which event is certified depends on the calls set aside. Here they are drawn from the claim's own
-noise, x times too small, and searched as a probe searches them; the power is the mean over what is
-chosen of the power of its test on the other calls.
-
-Played are cuts of the output itself. A probe also tries cells of outputs and what several of them
-say together, which is left out here. So the mean is no bound: it may err to either side, and for
-discrete noise it does by more than for continuous noise.
+noise, x times too small, and searched as a probe searches them. The power is the mean over what is
+chosen of the power of its test on the other calls. The search is played a hundred times at most,
+so the mean is no bound: it may err by a point or two to either side.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -28,7 +25,8 @@ from tellapart.audit.evidence.base import claimed_delta, promised
 from tellapart.audit.evidence.count import CORNER, uncounted
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
-from tellapart.audit.probing.events import FAVOUR, BestCut, best_cuts
+from tellapart.audit.probing.calling.outputs import Outputs, packed
+from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.verdict import alternative, less_noise
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
@@ -37,22 +35,29 @@ from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # How often the search is played, and in all on how many calls, at least and at most.
-_PLAYED, _FEWEST_PLAYED, _DRAWN = 48, 8, 40_000
+_PLAYED, _FEWEST_PLAYED, _DRAWN = 96, 8, 40_000
 # Ranks chosen are told apart by this ratio.
 _RATIO = 2.0
 # Points between which a curve is drawn from, half of them at either end.
 _GRID = 2_000
 _SEED = 25
+# Whole numbers are listed up to where so little is left, if they are no more than these.
+_UNSEEN, _MOST_LISTED = 1e-12, 1_000
 # Counts so many deviations off do not matter. So far from where its neighbour says that it is the
 # number that refutes is sought first.
 _LIKELY, _REACH = 2.7, 4
 
 
 class _Draws(NamedTuple):
-    """Outputs on both inputs, higher where the second is likelier, and how likely they are."""
+    """Outputs on both inputs, higher where the second is likelier; and all of them.
+
+    ``outputs`` are listed, rising, or stand for their neighbours; ``masses`` say how likely each is
+    on either input.
+    """
 
     drawn: Callable[[Array], tuple[Array, Array]]  # of uniform numbers, in two columns
-    rates: Callable[[float], tuple[float, float]]  # of an output beyond a cut, on either input
+    outputs: Array
+    masses: tuple[Array, Array]
 
 
 def probe_power(
@@ -78,17 +83,22 @@ def probe_power(
         truth = family.curve(strength)
         draws = _draws(claim, strength, truth)
         rng = np.random.default_rng(_SEED)
+        seek = EventSearch(delta)
         events = [
-            _chosen(draws.drawn(rng.random((aside, 2))), delta, level, kept) for _ in range(played)
+            _chosen(draws, seek(_packed(draws.drawn(rng.random((aside, 2)))), level, kept), kept)
+            for _ in range(played)
         ]
         if turned and _same_turned(truth):
             events = [event._replace(end=End.FLAG) for event in events]
+        if roughly:  # ranks are near each other, and all of them are tested
+            ranked = Counter(event for event in events if event.rank).most_common(1)
+            events = [ranked[0][0] if event.rank else event for event in events]
         total = 0.0
         for event, times in Counter(events).items():
             if event.rank:
                 total += times * by_rank(event.end, event.rank)(truth)
-            elif event.cut is not None:
-                total += times * at_cut(*draws.rates(event.cut))
+            else:
+                total += times * at_cut(*event.rates)
         return total / played
 
     return power
@@ -159,27 +169,29 @@ class _CutPower:
 
 
 class _Chosen(NamedTuple):
-    """An event as far as its power depends on it; none where it points the wrong way."""
+    """An event as far as its power depends on it: a rank, or how likely it is on either input."""
 
     end: End = End.FLAG
     rank: int = 0
-    cut: float | None = None
+    rates: tuple[float, float] = (0.0, 0.0)
 
 
-def _chosen(outputs: Sequence[Array], delta: float, level: float, kept: int) -> _Chosen:
-    cuts = best_cuts([np.sort(side) for side in outputs], delta, level, kept)
-    best = max(cuts, key=lambda cut: cut.worth)
-    if not best.higher:
+def _packed(outputs: tuple[Array, Array]) -> tuple[Outputs, Outputs]:
+    absent, present = outputs
+    return packed(absent), packed(present)
+
+
+def _chosen(draws: _Draws, event: Event, kept: int) -> _Chosen:
+    """Ranks of the output itself have their power; of any other score none is promised."""
+    happens = event.happened(packed(draws.outputs))
+    if not event.by_rank:
+        fpr, tpr = (float(min(mass[happens].sum(), 1.0)) for mass in draws.masses)
+        return _Chosen(rates=(fpr, tpr))
+    if not np.all(np.diff(happens.astype(int)) >= 0):
         return _Chosen()
-    if not best.by_rank:
-        return _Chosen(cut=best.cut)
-    return _Chosen(End.CLEAR if best.clears else End.FLAG, _rank(best, kept))
-
-
-def _rank(best: BestCut, kept: int) -> int:
-    """The rank that is favoured, or one near it."""
-    step = round(np.log(max(best.rate * kept, 1.0)) / np.log(_RATIO))
-    return int(min(max(round(_RATIO**step), 1), kept))
+    step = round(np.log(max(event.rate * kept, 1.0)) / np.log(_RATIO))
+    rank = int(min(max(round(_RATIO**step), 1), kept))
+    return _Chosen(End.CLEAR if event.clears else End.FLAG, rank)
 
 
 def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _Draws:
@@ -197,18 +209,33 @@ def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _Draws:
     ends = np.geomspace(1e-12, 0.5, _GRID // 2)
     grid = np.concatenate([[0.0], ends, 1 - ends[-2::-1], [1.0]])
     shares = np.maximum.accumulate(truth.tpr(grid))
-    return _Draws(
+    return _standing_for(
         lambda uniform: (-uniform[:, 0], -np.interp(uniform[:, 1], shares, grid)),
-        lambda cut: (-cut, float(truth.tpr(-cut))),
     )
 
 
 def _of_noise(mechanism: AdditiveNoise) -> _Draws:
     law, shift = mechanism.noise, mechanism.sensitivity
-    return _Draws(
-        lambda uniform: (law.cut(uniform[:, 0]), law.cut(uniform[:, 1]) + shift),
-        lambda cut: (float(law.above(np.array(cut))), float(law.above(np.array(cut - shift)))),
-    )
+
+    def drawn(uniform: Array) -> tuple[Array, Array]:
+        return law.cut(uniform[:, 0]), law.cut(uniform[:, 1]) + shift
+
+    if law.whole:
+        reach = float(law.cut(np.array([_UNSEEN]))[0]) + shift
+        if reach < _MOST_LISTED:
+            outputs = np.arange(-reach, reach + 1)
+            return _Draws(drawn, outputs, (law.at(outputs), law.at(outputs - shift)))
+    return _standing_for(drawn)
+
+
+def _standing_for(drawn: Callable[[Array], tuple[Array, Array]]) -> _Draws:
+    """Quantiles on either input, each for as much as lies about it."""
+    middles = (np.arange(_GRID) + 0.5) / _GRID
+    outputs = np.concatenate(drawn(np.column_stack([middles, middles])))
+    order, mass = np.argsort(outputs), np.full(_GRID, 1 / _GRID)
+    none = np.zeros(_GRID)
+    masses = np.concatenate([mass, none])[order], np.concatenate([none, mass])[order]
+    return _Draws(drawn, outputs[order], masses)
 
 
 def _of_corners(corners: Array, truth: TradeoffCurve) -> _Draws:
@@ -221,8 +248,6 @@ def _of_corners(corners: Array, truth: TradeoffCurve) -> _Draws:
             -np.searchsorted(shares, uniform[:, 1]).astype(float),
         )
 
-    def rates(cut: float) -> tuple[float, float]:
-        place = int(-cut) - 1  # the last stretch whose outputs lie beyond it
-        return (float(corners[place]), float(shares[place])) if place >= 0 else (0.0, 0.0)
-
-    return _Draws(drawn, rates)
+    masses = (np.diff(side, prepend=0.0)[::-1] for side in (corners, shares))
+    absent, present = masses
+    return _Draws(drawn, -np.arange(len(corners), dtype=float)[::-1], (absent, present))

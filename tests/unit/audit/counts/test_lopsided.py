@@ -97,7 +97,7 @@ def test_power_at_ranks_turns_with_the_truth(truth):
     claim = polygon([(0.0, 0.05)])
     turned = two.power(claim.mirrored(), truth.mirrored())
     # Grids are stepped through from the other end: they agree to what they round.
-    assert one.power(claim, truth) == pytest.approx(turned, abs=1e-3)
+    assert one.power(claim, truth) == pytest.approx(turned, abs=3e-4)
 
 
 @each_but_split
