@@ -47,8 +47,14 @@ def curve(request):
 
 
 @pytest.fixture
+def folder(monkeypatch):
+    """Where a command is run: anywhere, on a terminal of 100 columns. Modules have their own."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
 def run(capsys, folder):
-    """Code, output and errors of a command; each module has a `folder` of its own."""
+    """Code, output and errors of a command."""
 
     def call(command):
         code = main(shlex.split(command))
