@@ -71,6 +71,19 @@ def test_what_was_chosen_is_what_other_views_go_on_with():
         ("explore", {"mechanism": "nobody"}, "mechanism", "mechanism must"),
         ("choose", {"max_advantage": "7"}, "max_advantage", "“membership advantage, at most” must"),
         ("check", {"fpr": "3"}, "fpr", "fpr must"),
+        (
+            "check",
+            {"others": "-1"},
+            "others",
+            "“non-members it was tried on” must be at least 0, got -1",
+        ),
+        (
+            "correlated",
+            {"about": "table", "p00": "-1"},
+            "p00",
+            "“both are 0” must be finite and greater than 0, got -1",
+        ),
+        ("correlated", {"bound": "3"}, "bound", "“limit” must lie strictly between 0 and 1, got 3"),
         ("explore", {"nonsense": "1"}, "", "the address must name what is on this page"),
     ],
 )

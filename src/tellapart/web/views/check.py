@@ -14,6 +14,7 @@ from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import PrivacyRegion
 from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
+from tellapart.errors import TellapartError
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -188,9 +189,17 @@ def _controls_of(state: CheckState) -> list[Control]:
     )
     *claim, more = controls.mechanism("mechanism", state.mechanism, "Claim")
     shown: list[Control] = [attack, *claim]
-    if not isinstance(parse(state.mechanism), GuaranteeCurve):
+    if not _is_guarantee(state.mechanism):
         shown += controls.delta_dials("δ at which ε is told", state.mechanism, state.at_delta)
     return [*shown, more]
+
+
+def _is_guarantee(claim: str) -> bool:
+    """Whether the claim is an ε and a δ; what is no claim at all is refused where it is judged."""
+    try:
+        return isinstance(parse(claim), GuaranteeCurve)
+    except TellapartError:
+        return False
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
