@@ -291,15 +291,16 @@ def of_correlated(
     """
     if noise is None and frameworks is None:
         raise InvalidArgument("noise or frameworks must be given: there is nothing to report")
-    headlines, tables, terms = [], [], list[str]()
+    headline, tables, terms = "", [], list[str]()
     numbers: tuple[Number, ...] = ()
     if noise is not None:
-        headlines.append(_least_noise(noise))
+        headline = _least_noise(noise)
         numbers += _noise_numbers(noise)
         tables.append(_noise_rows(noise))
         terms += [f"{row.method}: {row.protects}." for row in noise]
     if frameworks is not None:
-        headlines.append(_under_the_model(frameworks))
+        # Beside noise it would be the ε of other noise than the headline's.
+        headline = headline or _under_the_model(frameworks)
         what = f" of {release}" if release else ""
         tables.append(
             ReportTable(
@@ -310,12 +311,11 @@ def of_correlated(
             )
         )
         terms += _gathered(frameworks)
-    first, *later = [headline for headline in headlines if headline]
     return ResultDocument(
         kind="Correlated records",
         title=name.strip() or "Correlated records",
-        headline=first,
-        reasons=(*(f"{headline}." for headline in later), *about),
+        headline=headline,
+        reasons=tuple(about),
         numbers=numbers,
         drawings=tuple(drawings),
         tables=tuple(tables),

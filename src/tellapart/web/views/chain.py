@@ -188,7 +188,7 @@ def document(asked: ChainQuestion) -> ResultDocument:
         about=(*shown.sentences, *_ABOUT[:2]),
         release=f"Laplace noise for ε = {short(asked.epsilon)}",
         drawings=shown.drawings,
-        command=shown.command.replace(" <<", " --report report.html <<", 1),
+        command=_command(asked, " --report report.html"),
     )
 
 
@@ -208,10 +208,10 @@ for release in [ta.Laplace.with_epsilon(epsilon), ta.Laplace(enough), ta.Laplace
 """
 
 
-def _command(asked: ChainQuestion) -> str:
-    """The file that the command reads stands behind it."""
+def _command(asked: ChainQuestion, more: str = "") -> str:
+    """The file that the command reads is written before it."""
     return f"""\
-tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'
+cat > chain.toml <<'END'
 [model]
 kind = "chain"
 transition = {asked.transition!r}
@@ -219,4 +219,5 @@ stationary = true
 length = {asked.length!r}
 [query]
 kind = "sum"
-END"""
+END
+tellapart noise chain.toml --epsilon {asked.epsilon!r}{more}"""

@@ -128,7 +128,7 @@ def document(asked: JointQuestion) -> ResultDocument:
         about=(*shown.sentences, *_ABOUT[:2]),
         release=f"Laplace noise for ε = {short(asked.epsilon)}",
         drawings=shown.drawings,
-        command=shown.command.replace(" <<", " --report report.html <<", 1),
+        command=_command(asked, " --report report.html"),
     )
 
 
@@ -142,13 +142,14 @@ print(choose.noise_table(model, Sum(), {asked.epsilon!r}))
 """
 
 
-def _command(asked: JointQuestion) -> str:
-    """The file that the command reads stands behind it."""
+def _command(asked: JointQuestion, more: str = "") -> str:
+    """The file that the command reads is written before it."""
     return f"""\
-tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'
+cat > table.toml <<'END'
 [model]
 kind = "table"
 probabilities = {asked.probabilities!r}
 [query]
 kind = "sum"
-END"""
+END
+tellapart noise table.toml --epsilon {asked.epsilon!r}{more}"""
