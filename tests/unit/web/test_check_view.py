@@ -73,6 +73,8 @@ def test_counts_that_prove_nothing_are_no_verdict_on_page_and_report(
     assert filed.headline.startswith(f"NO VERDICT: {where.lower()} the region of the claim")
     assert "1,000 members and 1,000 non-members" in filed.reasons[-1]
     assert filed.reasons[-1] == answer.sentences[-1]
+    assert filed.made.command.split("\n")[1] == answer.command
+    assert "--report" not in filed.made.command
     said = " ".join((answer.headline, answer.scope, filed.headline, *filed.reasons))
     assert "mpossible" not in said
     assert "tellapart audit" not in said

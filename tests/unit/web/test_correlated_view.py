@@ -137,8 +137,20 @@ def test_noise_in_a_chain_gives_what_enumeration_finds(
 
 
 def test_independent_records_need_no_more_noise() -> None:
-    answer = shown(about="chain", stay_0=0.75, stay_1=0.25, length=20)
-    assert answer.headline == "Noise for ε = 1 keeps ε = 1"
+    for stay, length, epsilon in ((0.75, 20, 1), (0.5, 100, 1), (0.5, 7, 0.3), (0.6, 50, 2)):
+        chain = {"about": "chain", "stay_0": stay, "stay_1": 1 - stay, "epsilon": epsilon}
+        answer = shown(**chain, length=length)
+        assert answer.headline == f"Noise for ε = {epsilon} keeps ε = {epsilon}"
+        assert answer.cards[1].value == "× 1"
+        assert answer.cards[3].value == f"× {length}"
+
+
+def test_records_that_are_hardly_correlated_need_a_little_more() -> None:
+    answer = shown(about="chain", stay_0=0.50001, stay_1=0.5, length=7, epsilon=0.3)
+    assert answer.headline == "Set the noise for ε = 0.2999 to keep ε = 0.3"
+    assert answer.cards[1].value == "× 1.01"
+    words = re.findall("scale ([0-9.]+), not ([0-9.]+)[.]", answer.sentences[1])
+    assert float(words[0][0]) > float(words[0][1])
 
 
 def pasted(command: str, folder: Path) -> str:
@@ -224,7 +236,11 @@ def test_the_report_says_what_the_page_says(about: str, tmp_path: Path) -> None:
     assert set(answer.sentences) <= set(filed.reasons)
     if about == "coefficients":
         assert filed.tables[0].rows == table(answer).rows
-        assert filed.made.command == answer.command
+        said, command = filed.made.command.split("\n")  # which writes no report, and says so
+        assert said.startswith("# ")
+        assert said.endswith("only the page writes this report.")
+        assert command == answer.command
+        assert pasted(filed.made.command, tmp_path).startswith(f"epsilon = {answer.number}")
         return
     scales = {row[0]: row[1] for row in filed.tables[0].rows}
     methods = {"plain DP", "group privacy", "exact"}

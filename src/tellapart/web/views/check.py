@@ -294,7 +294,9 @@ def _report(state: CheckState) -> Document:
     curve, name = curve_of(subject), text_in_words(state.mechanism)
     delta = _delta(state, curve)
     command, unproved = command_of(state.mechanism, curve, attack, delta), _unproved(state)
-    if not unproved:  # which a command line has no word for: it says where the point lies
+    if unproved:  # which no command has a word for
+        command = f"# Where the attack lies; only the page writes this report.\n{command}"
+    else:
         command += " --report report.html"
     if attack.sample is None:
         return report.of_attack(
