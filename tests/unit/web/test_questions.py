@@ -160,6 +160,16 @@ def test_a_problem_speaks_of_what_stands_on_the_page():
     assert told == "“expected size of a batch” must be at most “records” (3), got 9"
 
 
+def test_a_page_names_no_file_of_the_repository():
+    assert (
+        "leak far more (documentation: sharp edges)"
+        in answer("explore", {"mechanism": TRAINING})["answer"]
+    )
+    for path in PATHS:
+        values = {"mechanism": TRAINING} if path in ("explore", "check", "audit", "choose") else {}
+        assert ".md" not in answer(path, values)["answer"]
+
+
 def test_a_file_that_cannot_be_had_says_why():
     for path, values, kind in (
         ("glossary", {}, "report"),
