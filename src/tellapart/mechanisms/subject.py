@@ -26,7 +26,7 @@ _BATCHES = {
     Sampling.SHUFFLED: "batches cut from a random order of the records, a new one each epoch",
 }
 _NEAR = 1e-5
-_MORE = "shuffled batches can leak far more (docs/sharp-edges.md)"
+_MORE = "shuffled batches can leak far more (documentation: sharp edges)"
 _APART = "no amplification by the random order is claimed, as no tight bound is known"
 
 

@@ -22,6 +22,8 @@ from tellapart.neighbours import Neighbours
 
 # Curves of compositions have about ten digits: noise is told apart to nine.
 _RESOLVED = 1e-9
+# Counts of steps beyond this are no longer told apart.
+MOST_STEPS = 10**15
 
 
 def dp_sgd(
@@ -119,7 +121,7 @@ def _plan(
     if sampling_rate is not None and steps is not None and given == listed:
         rate = _checks.probability(sampling_rate=sampling_rate)
         size = _checks.whole(1, data_size=data_size) if needs_size else 0
-        return _Plan(rate, _checks.whole(1, 10**15, steps=steps), size)
+        return _Plan(rate, _checks.whole(1, MOST_STEPS, steps=steps), size)
     if epochs is None or batch_size is None or data_size is None or given != list(counted):
         first = f"{', '.join(listed[:-1])} and {listed[-1]}"
         rule = f"be given as {first}, or as epochs, batch_size and data_size"
@@ -129,6 +131,8 @@ def _plan(
     if batch > size:
         _checks.refuse("batch_size", f"be at most data_size ({size})", batch_size)
     rounds = _checks.finite_above_zero(epochs=epochs) * size / batch
+    if not rounds <= MOST_STEPS:
+        _checks.refuse("epochs", "take at most 1e15 steps of batch_size records each", epochs)
     return _Plan(batch / size, _whole_steps(rounds), size)
 
 

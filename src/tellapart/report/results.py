@@ -13,7 +13,7 @@ from tellapart.choose.noise_tables import NoiseTable
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.region import Failure, MechanismRegion, PrivacyRegion
-from tellapart.drawing.record import Drawing, Ink, Mark, Spot
+from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.in_words import in_words
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -142,6 +142,40 @@ def failures(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[Failure, ...
     return region.failures(fpr, 1 - tpr)
 
 
+def least_tpr(curve: TradeoffCurve, fpr: float) -> float:
+    """The least TPR that the claim allows: who answers the other way is an attacker, too."""
+    return max(0.0, 1 - float(curve.tpr(1 - fpr)))
+
+
+def compared(curve: TradeoffCurve, fpr: float, tpr: float) -> tuple[str, str]:
+    """The limit on an attack's side of guessing and its TPR, in digits that tell them apart.
+
+    >>> import tellapart as ta
+    >>> compared(ta.guarantee(epsilon=1), 0.1, 0.2719)
+    ('≤ 0.27183', '0.2719')
+    """
+    up = tpr >= fpr
+    limit = float(curve.tpr(fpr)) if up else least_tpr(curve, fpr)
+    outside = bool(failures(curve, fpr, tpr))
+    shown, rate = fixed(limit, up), short(tpr, 4)
+    for digits in range(5, 18):
+        apart = float(rate) > float(shown) if up else float(rate) < float(shown)
+        if apart == outside:
+            break
+        shown, rate = short(limit, digits, up), short(tpr, digits)
+    return f"{'≤' if up else '≥'} {shown}", rate
+
+
+def outline(curve: TradeoffCurve, line: Trace) -> Trace:
+    """All round the claim, by its corners where it has only those."""
+    around, region = pictures.all_round(line), allowed(curve)
+    if not isinstance(region, PrivacyRegion):
+        return around
+    fpr, fnr = region.vertices().T
+    x, y = (tuple(map(float, side)) for side in (fpr, 1 - fnr))
+    return replace(around, x=(*x, x[0]), y=(*y, y[0]))
+
+
 def of_attack(
     claim: Subject,
     *,
@@ -150,12 +184,14 @@ def of_attack(
     delta: float | None = None,
     name: str = "",
     published: str = "",
+    unproved: str = "",
     command: str = "",
 ) -> ResultDocument:
     """Whether a reported attack is possible under a claim, as a report.
 
     ``delta`` is that of the least ε; without it, the claim's own. ``published`` says as what the
-    rates were reported, where that was precision and recall.
+    rates were reported, where that was precision and recall; ``unproved`` why counts behind them
+    refute nothing, such as those of one model: then the report has no verdict, wherever they lie.
 
     >>> import tellapart as ta
     >>> from tellapart import report
@@ -169,26 +205,24 @@ def of_attack(
     broken = failures(curve, fpr, tpr)
     title = name.strip() or in_words(claim)
     least = float(risk.least_epsilon(fpr=fpr, tpr=tpr, delta=delta))
-    rates = f"TPR {short(tpr)} at FPR {short(fpr, 4)}"
-    said = "Impossible if the claim is true" if broken else (
-        "Possible under the claim, which proves nothing"
+    said = "Impossible if the claim is true:" if broken else (
+        "Possible under the claim, which proves nothing:"
     )  # fmt: skip
+    if unproved:
+        said = f"NO VERDICT: {'outside' if broken else 'inside'} the region of the claim, with"
     signs = tuple(f"{each}." for each in broken) or ("Every inequality of the claim holds here.",)
-    mark = Mark.BAD if broken else Mark.PLAIN
+    mark = Mark.BAD if broken and not unproved else Mark.PLAIN
+    limit, rate = compared(curve, fpr, tpr)
     reported = (f"Reported as {published}.",) if published else ()
     return ResultDocument(
         kind="An attack against a claim",
         title=title,
-        headline=f"{said}: {rates}",
+        headline=f"{said} TPR {short(tpr)} at FPR {short(fpr, 4)}",
         mark=mark,
-        reasons=(*signs, *reported, _RATES_ALONE),
+        reasons=(*signs, *reported, unproved or _RATES_ALONE),
         numbers=(
-            Number(
-                "TPR that the claim allows",
-                f"≤ {fixed(float(curve.tpr(fpr)), True)}",
-                f"at FPR {short(fpr, 4)}",
-            ),
-            Number("TPR reported", short(tpr, 4), f"guessing: {short(fpr, 4)}"),
+            Number("TPR that the claim allows", limit, f"at FPR {short(fpr, 4)}"),
+            Number("TPR reported", rate, f"guessing: {short(fpr, 4)}"),
             Number("Least ε that allows it", f"≥ {fixed(least, False)}", f"at δ = {short(delta)}"),
         ),
         drawings=tuple(
@@ -203,18 +237,31 @@ def of_attack(
 
 def _attacked(kind: str, title: str, curve: TradeoffCurve, spot: Spot) -> Drawing:
     drawn = pictures.draw(kind, {f"what the claim allows: {title}": curve}, 0.5, [spot])
-    words = "If the claim is true, no attack lies above its line."
-    return replace(drawn, title=dict(pictures.KINDS)[kind], caption=words)
+    title, words = (
+        dict(pictures.KINDS)[kind],
+        "If the claim is true, no attack lies above its line.",
+    )
+    if kind == "roc-log":
+        return replace(drawn, title=title, caption=words)
+    guess, line = drawn.traces
+    words = "If the claim is true, no attack's true rates lie outside its outline."
+    return replace(drawn, title=title, caption=words, traces=(guess, outline(curve, line)))
 
 
 def _margins(curve: TradeoffCurve, fpr: float) -> ReportTable:
     """What the claim allows at the attack's FPR, and at others that people report."""
     rates = sorted({fpr, 1e-4, 1e-3, 0.01, 0.1})
     rows = tuple(
-        (short(rate, 4), f"≤ {fixed(float(curve.tpr(rate)), True)}", short(rate, 4))
+        (
+            short(rate, 4),
+            f"≥ {fixed(least_tpr(curve, rate), False)}",
+            f"≤ {fixed(float(curve.tpr(rate)), True)}",
+            short(rate, 4),
+        )
         for rate in rates
     )
-    return ReportTable("What the claim allows", ("at FPR", "TPR", "guessing"), rows)
+    head = ("at FPR", "least TPR", "largest TPR", "guessing")
+    return ReportTable("What the claim allows", head, rows)
 
 
 # -- correlated records ----------------------------------------------------------------------------
@@ -244,15 +291,16 @@ def of_correlated(
     """
     if noise is None and frameworks is None:
         raise InvalidArgument("noise or frameworks must be given: there is nothing to report")
-    headlines, tables, terms = [], [], list[str]()
+    headline, tables, terms = "", [], list[str]()
     numbers: tuple[Number, ...] = ()
     if noise is not None:
-        headlines.append(_least_noise(noise))
+        headline = _least_noise(noise)
         numbers += _noise_numbers(noise)
         tables.append(_noise_rows(noise))
         terms += [f"{row.method}: {row.protects}." for row in noise]
     if frameworks is not None:
-        headlines.append(_under_the_model(frameworks))
+        # Beside noise it would be the ε of other noise than the headline's.
+        headline = headline or _under_the_model(frameworks)
         what = f" of {release}" if release else ""
         tables.append(
             ReportTable(
@@ -263,12 +311,11 @@ def of_correlated(
             )
         )
         terms += _gathered(frameworks)
-    first, *later = [headline for headline in headlines if headline]
     return ResultDocument(
         kind="Correlated records",
         title=name.strip() or "Correlated records",
-        headline=first,
-        reasons=(*(f"{headline}." for headline in later), *about),
+        headline=headline,
+        reasons=tuple(about),
         numbers=numbers,
         drawings=tuple(drawings),
         tables=tuple(tables),

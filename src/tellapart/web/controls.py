@@ -26,6 +26,7 @@ from tellapart.mechanisms.catalogue import (
     parse,
     terms,
 )
+from tellapart.mechanisms.training import MOST_STEPS
 from tellapart.risk.catalogue import DELTA, Argument
 from tellapart.web import presets
 
@@ -365,8 +366,11 @@ def derived(term: Term) -> tuple[Note, ...]:
     known = term.values
     if not {"epochs", "batch_size", "data_size"} <= set(known):
         return ()
-    rate = known["batch_size"] / known["data_size"]
-    if not 0 < rate <= 1:
+    epochs, batch, records = (known[key] for key in ("epochs", "batch_size", "data_size"))
+    if not 0 < batch <= records < math.inf:  # refused, as is a schedule of too many steps
         return ()
-    steps = math.ceil(known["epochs"] / rate - 1e-9)
+    rounds, rate = epochs * records / batch, batch / records
+    if not 0 < rounds <= MOST_STEPS:
+        return ()
+    steps = math.ceil(rounds - 1e-9)
     return (Note(f"{steps:,} steps, each on {short(100 * rate, 2)} % of the records"),)

@@ -171,18 +171,24 @@ def _refused(asked: _Asked, problem: str) -> dict[str, object]:
 
 
 def _in_labels(problem: str, made: Sequence[Control]) -> str:
-    """A problem as the page says it: what no person would say, ``batch_size``, by its label."""
+    """A problem as the page says it: what no person would say, ``batch_size``, by its label.
+
+    A name that stands in its label, or is that of a Greek letter, is known; -1 is no -1.0.
+    """
     labels = {field.rpartition(".")[2]: label for field, label in labelled(made)}
     for key, label in labels.items():
+        name = rf"(?:mechanism\.)?\b{re.escape(key)}\b"
         if "_" in key:
-            problem = re.sub(rf"\b{re.escape(key)}\b(?! ?=)", f"“{label}”", problem)
-    return problem
+            problem = re.sub(rf"{name}(?! ?=)", f"“{label}”", problem)
+        elif key not in label.lower() and label[0].isascii():
+            problem = re.sub(rf"^{name}(?= must )", f"“{label}”", problem)
+    return re.sub(r"(, got -?\d+)\.0$", r"\1", problem)
 
 
 def _field_of(problem: str, asked: _Asked, fields_held: Mapping[str, Any]) -> str:
     """The control that a problem is about: the one that it names, else the one that changed."""
     named = _SAYS_NAME.match(problem)
-    name = named.group(1) if named else ""
+    name = named.group(1).removeprefix("mechanism.") if named else ""
     fits = [field for field in fields_held if field == name or field.endswith(f".{name}")]
     if asked.changed in fits or (asked.changed in fields_held and not fits):
         return str(asked.changed)

@@ -205,7 +205,8 @@ def test_a_training_names_its_sampling_and_neighbours(run):
     _, out, _ = run("risk", "dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=10")
     assert (
         "Assumes Poisson-sampled batches, neighbours that add or remove one record, and an "
-        "attacker who sees every step; shuffled batches can leak far more (docs/sharp-edges.md)."
+        "attacker who sees every step; shuffled batches can leak far more "
+        "(documentation: sharp edges)."
     ) in " ".join(out.split())
 
 

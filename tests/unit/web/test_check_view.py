@@ -49,8 +49,66 @@ def test_nobody_gets_a_verdict_without_counts_and_a_design(
 
 
 def test_a_design_that_is_none_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match=r"^design must be one of many-runs, one-model"):
-        shown(design="one-run")
+    for asked in (VIEW.answer, VIEW.report):
+        with pytest.raises(InvalidArgument, match=r"^design must be one of many-runs, one-model"):
+            asked(VIEW.read({**COUNTED, "design": "one-run"}))
+
+
+@pytest.mark.parametrize("tpr", [0.35, 0.12])
+@pytest.mark.parametrize(
+    ("design", "lacks"),
+    [("one-model", "one model proves nothing"), ("", "say how the counts were made")],
+)
+def test_counts_that_prove_nothing_are_no_verdict_on_page_and_report(
+    design: str, lacks: str, tpr: float
+) -> None:
+    values = {**COUNTED, "design": design, "tpr": tpr}
+    answer, filed = VIEW.answer(VIEW.read(values)), VIEW.report(VIEW.read(values))
+    where = "Outside" if tpr > 0.3 else "Inside"
+    assert answer.headline == f"{where} the region; {lacks}: NO VERDICT"
+    assert answer.cards[-1].beside == lacks
+    assert answer.scope.endswith(("refute no claim.", "wherever its attack lies."))
+    assert answer.drawing is not None
+    assert {answer.mark, answer.drawing.spots[0].mark, filed.mark} == {Mark.PLAIN}
+    assert filed.headline.startswith(f"NO VERDICT: {where.lower()} the region of the claim")
+    assert "1,000 members and 1,000 non-members" in filed.reasons[-1]
+    assert filed.reasons[-1] == answer.sentences[-1]
+    assert filed.made.command.split("\n")[1] == answer.command
+    assert "--report" not in filed.made.command
+    said = " ".join((answer.headline, answer.scope, filed.headline, *filed.reasons))
+    assert "mpossible" not in said
+    assert "tellapart audit" not in said
+
+
+def test_no_scope_says_that_a_point_outside_refutes() -> None:
+    for values in ({"members": 0}, {"members": 30, "others": 30}, {}, {"members": 3, "others": 3}):
+        assert "outside" not in shown(**values).scope
+    assert shown(members=0).cards[-1].beside == "rates alone prove nothing: give both counts"
+
+
+def test_an_attack_below_the_region_is_held_against_the_least_tpr() -> None:
+    values = {"fpr": 0.35, "tpr": 0.05, "members": 0}
+    answer, filed = shown(**values), VIEW.report(VIEW.read(values))
+    assert answer.headline.startswith("Outside")
+    least = math.floor(0.35 / math.e * 1e4) / 1e4
+    assert answer.cards[0].value == filed.numbers[0].value == f"≥ {least:.4f}"
+    assert row(answer, "least TPR allowed") == f"≥ {least:.4f}"
+    drawn = filed.drawings[0].traces[1]
+    assert np.interp(0.35, drawn.x[4:][::-1], drawn.y[4:][::-1]) == pytest.approx(0.35 / math.e)
+
+
+@pytest.mark.parametrize("claim", ["any:epsilon=1", "laplace:epsilon=1", "gaussian:sigma=1"])
+def test_digits_tell_the_attack_and_its_limit_apart(claim: str) -> None:
+    curve = curve_of(parse(claim))
+    for fpr in (0.1, 0.35):
+        for edge in (float(curve.tpr(fpr)), 1 - float(curve.tpr(1 - fpr))):
+            for off in (-1e-4, -1e-5, -1e-7, 1e-7, 1e-5, 1e-4):
+                answer = shown(mechanism=claim, fpr=fpr, tpr=edge + off, members=0)
+                (relation, limit), rate = answer.cards[0].value.split(), answer.cards[1].value
+                kept = float(rate) <= float(limit)
+                if relation == "≥":
+                    kept = float(rate) >= float(limit)
+                assert kept == answer.headline.startswith("Inside")
 
 
 def row(answer: Answer, name: str) -> str:

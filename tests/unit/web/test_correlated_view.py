@@ -3,7 +3,12 @@
 import itertools
 import json
 import math
+import os
+import re
 import shlex
+import subprocess
+import sys
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +19,7 @@ from tellapart import choose
 from tellapart.cli import main
 from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.report import page
 from tellapart.web.answer import Answer, Table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.views.correlated import VIEW, CorrelatedState
@@ -131,20 +137,36 @@ def test_noise_in_a_chain_gives_what_enumeration_finds(
 
 
 def test_independent_records_need_no_more_noise() -> None:
-    answer = shown(about="chain", stay_0=0.75, stay_1=0.25, length=20)
-    assert answer.headline == "Noise for ε = 1 keeps ε = 1"
+    for stay, length, epsilon in ((0.75, 20, 1), (0.5, 100, 1), (0.5, 7, 0.3), (0.6, 50, 2)):
+        chain = {"about": "chain", "stay_0": stay, "stay_1": 1 - stay, "epsilon": epsilon}
+        answer = shown(**chain, length=length)
+        assert answer.headline == f"Noise for ε = {epsilon} keeps ε = {epsilon}"
+        assert answer.cards[1].value == "× 1"
+        assert answer.cards[3].value == f"× {length}"
 
 
-def test_a_chains_python_and_command_say_what_the_page_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_records_that_are_hardly_correlated_need_a_little_more() -> None:
+    answer = shown(about="chain", stay_0=0.50001, stay_1=0.5, length=7, epsilon=0.3)
+    assert answer.headline == "Set the noise for ε = 0.2999 to keep ε = 0.3"
+    assert answer.cards[1].value == "× 1.01"
+    words = re.findall("scale ([0-9.]+), not ([0-9.]+)[.]", answer.sentences[1])
+    assert float(words[0][0]) > float(words[0][1])
+
+
+def pasted(command: str, folder: Path) -> str:
+    """What bash prints of a command as the page hands it out."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    bash = ["bash", "-e", "-c", command]
+    ran = subprocess.run(  # noqa: S603
+        bash, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_a_chains_python_and_command_say_what_the_page_says(tmp_path: Path) -> None:
     answer = shown(about="chain", length=60)
-    first, *file, last = answer.command.splitlines()
-    assert (first, last) == ("tellapart noise /dev/stdin --epsilon 1.0 <<'END'", "END")
-    model = tmp_path / "chain.toml"
-    model.write_text("\n".join(file))
-    assert main(["noise", str(model), "--epsilon", "1.0", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["methods"]
+    told = json.loads(pasted(f"{answer.command} --json", tmp_path))["methods"]
     methods = {one["method"]: (one["scale"], one["true_epsilon"]) for one in told}
     lines = [
         [float(one) for one in line.split() if one != "="]
@@ -214,18 +236,23 @@ def test_the_report_says_what_the_page_says(about: str, tmp_path: Path) -> None:
     assert set(answer.sentences) <= set(filed.reasons)
     if about == "coefficients":
         assert filed.tables[0].rows == table(answer).rows
-        assert filed.made.command == answer.command
+        said, command = filed.made.command.split("\n")  # which writes no report, and says so
+        assert said.startswith("# ")
+        assert said.endswith("only the page writes this report.")
+        assert command == answer.command
+        assert pasted(filed.made.command, tmp_path).startswith(f"epsilon = {answer.number}")
         return
     scales = {row[0]: row[1] for row in filed.tables[0].rows}
     methods = {"plain DP", "group privacy", "exact"}
     assert {scales[name] for name in methods} <= {cells[1] for cells in table(answer).rows}
     frameworks = {row[0]: row[1] for row in filed.tables[1].rows}
     assert frameworks["Pufferfish"] == answer.cards[0].value
-    command, _, text = filed.made.command.partition(" <<'END'\n")
-    (tmp_path / "model.toml").write_text(text.removesuffix("END"), encoding="utf-8")
-    assert command.endswith("--report report.html")
-    typed = command.replace("/dev/stdin", str(tmp_path / "model.toml"))
-    typed = typed.replace("report.html", str(tmp_path / "report.html"))
-    assert main(shlex.split(typed)[1:]) == 0
+    pasted(filed.made.command, tmp_path)
     written = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert written["headline"] == filed.headline
     assert [row[1] for row in written["tables"][0]["rows"]] == [*scales.values()]
+    # The headline's noise is not that of which an ε of this model could be said.
+    assert not any("under this model" in reason for reason in filed.reasons)
+    shown_lines = re.search(r"<pre><code>(.*?)</code></pre>", page(filed), re.DOTALL)[1]
+    assert all("\n" not in word for word in re.findall("<span>(.*?)</span>", shown_lines, re.S))
+    assert unescape(re.sub("<[^>]+>", "", shown_lines)) == filed.made.command

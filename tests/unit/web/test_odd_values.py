@@ -22,6 +22,30 @@ def test_a_parameter_that_nothing_has_is_refused_as_the_library_does(path, text)
     assert answer(path, opened)["controls"]  # there is something to go on with
 
 
+@pytest.mark.parametrize("path", [*HOLDS, "choose"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("data_size", "0"), ("batch_size", "0"), ("epochs", "0"), ("epochs", "1e308"),
+     ("epochs", "nan"), ("data_size", "1e300"), ("batch_size", "1e-300")],
+)  # fmt: skip
+def test_a_schedule_that_is_none_is_refused_at_its_field(path, key, value):
+    given = {"noise_multiplier": "1.1", "epochs": "15", "batch_size": "256", "data_size": "60000"}
+    text = "dpsgd:" + ",".join(f"{name}={x}" for name, x in (given | {key: value}).items())
+    field = HOLDS.get(path, "mechanism")
+    told = answer(path, {field: text})
+    assert " must " in told["problem"], told["problem"]
+    # What makes too many steps is said at epochs.
+    assert told["field"].endswith((key, "epochs") if "e" in value else key)
+
+
+def test_noise_beyond_all_measure_is_no_fault_of_the_page():
+    text = "dpsgd:noise_multiplier={},epochs=15,batch_size=256,data_size=60000"
+    told = answer("explore", {"mechanism": text.format("1e-300")})
+    assert told["problem"].startswith("a step has too little noise")
+    told = answer("explore", {"mechanism": text.format("1e300")})
+    assert "finds at most 1 of them" in re.sub("<[^>]+>", "", told["answer"])
+
+
 def test_a_number_too_large_for_any_dial_is_no_number():
     told = answer("explore", {"prior": 10**400})
     assert told["problem"].startswith("prior must be a number, got 1000")

@@ -71,6 +71,19 @@ def test_what_was_chosen_is_what_other_views_go_on_with():
         ("explore", {"mechanism": "nobody"}, "mechanism", "mechanism must"),
         ("choose", {"max_advantage": "7"}, "max_advantage", "“membership advantage, at most” must"),
         ("check", {"fpr": "3"}, "fpr", "fpr must"),
+        (
+            "check",
+            {"others": "-1"},
+            "others",
+            "“non-members it was tried on” must be at least 0, got -1",
+        ),
+        (
+            "correlated",
+            {"about": "table", "p00": "-1"},
+            "p00",
+            "“both are 0” must be finite and greater than 0, got -1",
+        ),
+        ("correlated", {"bound": "3"}, "bound", "“limit” must lie strictly between 0 and 1, got 3"),
         ("explore", {"nonsense": "1"}, "", "the address must name what is on this page"),
     ],
 )
@@ -145,6 +158,16 @@ def test_a_problem_speaks_of_what_stands_on_the_page():
     many = "dpsgd:noise_multiplier=1,batch_size=9,epochs=1,data_size=3"
     told = answer("explore", {"mechanism": many})["problem"]
     assert told == "“expected size of a batch” must be at most “records” (3), got 9"
+
+
+def test_a_page_names_no_file_of_the_repository():
+    assert (
+        "leak far more (documentation: sharp edges)"
+        in answer("explore", {"mechanism": TRAINING})["answer"]
+    )
+    for path in PATHS:
+        values = {"mechanism": TRAINING} if path in ("explore", "check", "audit", "choose") else {}
+        assert ".md" not in answer(path, values)["answer"]
 
 
 def test_a_file_that_cannot_be_had_says_why():

@@ -66,6 +66,8 @@ class MixtureLoss(LossLaw):
     @property
     def size(self) -> float:  # type: ignore[override]
         weights = [weight for weight in self.weights if weight > 0]
+        if self.reach > 1e150:  # its square, which the largest losses come near, is no double
+            raise NotCertified("a step has too little noise for its losses to be told apart")
         return self.reach**2 + len(weights) - math.log(min(weights))
 
     def rates(self, t: Array) -> FourRates:
@@ -213,6 +215,8 @@ def _mesh(low: float, high: float, step: float) -> Array:
 
 def _bucket(tilt: float) -> float:
     """A tilt that stands for all up to it, so that few sets of outputs serve many."""
+    if not tilt < 2.0**1023:
+        raise NotCertified("a step has too little loss for its sums to be told apart")
     return 2.0 ** math.ceil(math.log2(tilt)) if tilt > 1 else 1.0
 
 

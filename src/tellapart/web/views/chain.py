@@ -87,8 +87,7 @@ def answer(asked: ChainQuestion) -> Answer:
     plain, enough, group = rows
     headline, sentences = _headline(asked, plain, enough)
     keep = short(asked.epsilon)
-    factor = enough.release.scale / plain.release.scale
-    whole = group.release.scale / plain.release.scale
+    factor, whole = (times(row.release.scale, plain.release.scale) for row in (enough, group))
     return Answer(
         headline,
         tuple(sentences),
@@ -101,11 +100,11 @@ def answer(asked: ChainQuestion) -> Answer:
         number=enough.spent if enough.spent in headline else "",
         cards=(
             Card("True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", f"× {short(factor, 3, True)}", "", "of plain DP's: × 1"),
+            Card("Noise needed", factor, "", "of plain DP's: × 1"),
             Card("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
             Card(
                 "By group privacy",
-                f"× {short(whole, 3, True)}",
+                whole,
                 "noise",
                 "for any model of the records",
                 "group privacy",
@@ -117,16 +116,21 @@ def answer(asked: ChainQuestion) -> Answer:
     )  # fmt: skip
 
 
+def times(scale: float, plain: float) -> str:
+    """How many times plain DP's noise it is; what misses a number by rounding alone is it."""
+    return f"× {short(round(scale / plain, 9), 3, True)}"
+
+
 def _headline(asked: ChainQuestion, plain: ChainRow, enough: ChainRow) -> tuple[str, list[str]]:
-    keep, before, after = (
-        short(asked.epsilon),
-        *(fixed(row.release.scale, True) for row in (plain, enough)),
-    )
+    keep, scales = short(asked.epsilon), (plain.release.scale, enough.release.scale)
+    before, after = (fixed(scale, True) for scale in scales)
     truly = (
         f"Noise for ε = {keep} has a true ε {plain.shown} for {asked.length:,} correlated records."
     )
-    if before == after:
+    if times(*reversed(scales)) == "× 1":
         return f"Noise for ε = {keep} keeps ε = {keep}", [truly]
+    if before == after:
+        before, after = (short(scale, 10, True) for scale in scales)
     return f"Set the noise for ε = {enough.spent} to keep ε = {keep}", [
         truly,
         f"To keep ε = {keep} the noise must have the scale {after}, not {before}.",
@@ -188,7 +192,7 @@ def document(asked: ChainQuestion) -> ResultDocument:
         about=(*shown.sentences, *_ABOUT[:2]),
         release=f"Laplace noise for ε = {short(asked.epsilon)}",
         drawings=shown.drawings,
-        command=shown.command.replace(" <<", " --report report.html <<", 1),
+        command=_command(asked, " --report report.html"),
     )
 
 
@@ -208,10 +212,10 @@ for release in [ta.Laplace.with_epsilon(epsilon), ta.Laplace(enough), ta.Laplace
 """
 
 
-def _command(asked: ChainQuestion) -> str:
-    """The file that the command reads stands behind it."""
+def _command(asked: ChainQuestion, more: str = "") -> str:
+    """The file that the command reads is written before it."""
     return f"""\
-tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'
+cat > chain.toml <<'END'
 [model]
 kind = "chain"
 transition = {asked.transition!r}
@@ -219,4 +223,5 @@ stationary = true
 length = {asked.length!r}
 [query]
 kind = "sum"
-END"""
+END
+tellapart noise chain.toml --epsilon {asked.epsilon!r}{more}"""

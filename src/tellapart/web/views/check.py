@@ -12,12 +12,12 @@ from tellapart.audit.counts.intervals import clopper_pearson
 from tellapart.audit.evidence.count import CORNER
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.region import PrivacyRegion
-from tellapart.drawing.record import Drawing, Ink, Mark, Spot, Trace
+from tellapart.drawing.record import Drawing, Ink, Mark, Spot
+from tellapart.errors import TellapartError
 from tellapart.mechanisms.catalogue import parse
 from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, curve_of
-from tellapart.report.results import allowed, failures
+from tellapart.report.results import compared, failures, least_tpr, outline
 from tellapart.report.writing import Document
 from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls
@@ -138,6 +138,14 @@ _DESIGNS = {
     "many-runs": "every count is of a run of its own",
     "one-model": "one model, many records: no verdict",
 }
+_ASK_DESIGN = (
+    "These counts have no verdict yet: say how they were made (experimental design). They prove "
+    "something only where every one is of an independent training or call."
+)
+_ONE_MODEL = (
+    "One model was attacked{}. Its records are no independent runs, and members may differ from "
+    "non-members in more than membership: whatever the rates, they refute no claim."
+)
 _WORSE = (
     "This attack is worse than guessing and proves nothing. Its opposite is an attack of its own, "
     "at 1 − FPR and 1 − TPR, if it was chosen beforehand."
@@ -188,9 +196,17 @@ def _controls_of(state: CheckState) -> list[Control]:
     )
     *claim, more = controls.mechanism("mechanism", state.mechanism, "Claim")
     shown: list[Control] = [attack, *claim]
-    if not isinstance(parse(state.mechanism), GuaranteeCurve):
+    if not _is_guarantee(state.mechanism):
         shown += controls.delta_dials("δ at which ε is told", state.mechanism, state.at_delta)
     return [*shown, more]
+
+
+def _is_guarantee(claim: str) -> bool:
+    """Whether the claim is an ε and a δ; what is no claim at all is refused where it is judged."""
+    try:
+        return isinstance(parse(claim), GuaranteeCurve)
+    except TellapartError:
+        return False
 
 
 def _rate(field: str, label: str, value: float) -> Dial:
@@ -204,13 +220,8 @@ def _count(field: str, label: str, value: int) -> Dial:
 
 
 def _answer(state: CheckState) -> Answer:
-    subject = parse(state.mechanism)
+    subject, attack = parse(state.mechanism), _seen(state)
     curve = curve_of(subject)
-    if state.picture not in dict(_KINDS):
-        _checks.refuse("picture", f"be one of {', '.join(dict(_KINDS))}", state.picture)
-    if state.design not in ("", *_DESIGNS):
-        _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
-    attack = _seen(state)
     broken = failures(curve, attack.fpr, attack.tpr)
     evidence = None
     if attack.sample is not None:
@@ -229,7 +240,7 @@ def _answer(state: CheckState) -> Answer:
         reports=True,
         cards=_cards(state, curve, attack, delta, evidence),
         picture=state.picture,
-        scope="An attack outside the region refutes the claim; one inside proves nothing.",
+        scope=_scope(state, attack),
         next=(
             Next("audit", "Audit scores", "a file of scores proves more than two rates"),
             Next("explore", "Explore the claim", "what any attack finds under it"),
@@ -238,9 +249,36 @@ def _answer(state: CheckState) -> Answer:
 
 
 def _seen(state: CheckState) -> Seen:
+    if state.picture not in dict(_KINDS):
+        _checks.refuse("picture", f"be one of {', '.join(dict(_KINDS))}", state.picture)
+    if state.design not in ("", *_DESIGNS):
+        _checks.refuse("design", f"be one of {', '.join(_DESIGNS)}", state.design)
     # Of counts that depend on each other nothing follows: their rates are all there is.
     members = state.members if state.design == "many-runs" else 0
     return seen(state.fpr, state.tpr, members, state.others, state.confidence)
+
+
+def _unproved(state: CheckState) -> str:
+    """Why there is no verdict, where more than rates was said and none follows from it."""
+    counted = state.members and state.others
+    some = f"{state.members:,} members and {state.others:,} non-members"
+    if state.design == "one-model":
+        return _ONE_MODEL.format(f", on {some}" if counted else "")
+    if counted and not state.design:
+        return f"The attack was tried on {some}. {_ASK_DESIGN}"
+    return ""
+
+
+def _scope(state: CheckState, attack: Seen) -> str:
+    """What the headline rests on."""
+    if attack.sample is not None:
+        sure = percent(attack.sample.confidence)
+        return f"By the exact test of both counts, {sure} confidence: the point alone is no proof."
+    if state.design == "one-model":
+        return "One model refutes no claim, wherever its attack lies."
+    if _unproved(state):
+        return "Counts without their experimental design refute no claim."
+    return "Rates alone, taken as exact, refute no claim: give both counts and how they were made."
 
 
 def _delta(state: CheckState, curve: TradeoffCurve) -> float:
@@ -255,11 +293,16 @@ def _report(state: CheckState) -> Document:
     subject, attack = parse(state.mechanism), _seen(state)
     curve, name = curve_of(subject), text_in_words(state.mechanism)
     delta = _delta(state, curve)
-    command = f"{command_of(state.mechanism, curve, attack, delta)} --report report.html"
+    command, unproved = command_of(state.mechanism, curve, attack, delta), _unproved(state)
+    if unproved:  # which no command has a word for
+        command = f"# Where the attack lies; only the page writes this report.\n{command}"
+    else:
+        command += " --report report.html"
     if attack.sample is None:
         return report.of_attack(
-            subject, fpr=attack.fpr, tpr=attack.tpr, delta=delta, name=name, command=command
-        )
+            subject, fpr=attack.fpr, tpr=attack.tpr, delta=delta, name=name, unproved=unproved,
+            command=command,
+        )  # fmt: skip
     evidence = audit.from_counts(attack.sample.counts, confidence=state.confidence)
     called = None if isinstance(curve, GuaranteeCurve) else state.mechanism
     verdict = audit.judge(subject, evidence, name=called)
@@ -273,17 +316,20 @@ def _cards(
     delta: float,
     evidence: audit.Evidence | None,
 ) -> tuple[Card, ...]:
-    most = fixed(float(curve.tpr(attack.fpr)), True)
+    limit, rate = compared(curve, attack.fpr, attack.tpr)
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     shown = None if evidence is None else evidence.epsilon_lower(delta).value
-    proved = Card("Confidence", "none", "", "rates alone prove nothing: give both counts")
+    lacks = "rates alone prove nothing: give both counts"
+    if _unproved(state):
+        lacks = "one model proves nothing" if state.design else "say how the counts were made"
+    proved = Card("Confidence", "none", "", lacks)
     if shown is not None:
         said = f"proved by the counts, at δ = {short(delta)}"
         proved = Card(f"ε, {percent(state.confidence)} confidence", f"≥ {fixed(shown, False)}", "",
                       said, "ε")  # fmt: skip
     return (
-        Card("TPR that the claim allows", f"≤ {most}", "", f"at FPR {short(attack.fpr)}", "TPR"),
-        Card("TPR reported", short(attack.tpr, 4), "", f"guessing: {short(attack.fpr, 4)}"),
+        Card("TPR that the claim allows", limit, "", f"at FPR {short(attack.fpr)}", "TPR"),
+        Card("TPR reported", rate, "", f"guessing: {short(attack.fpr, 4)}"),
         Card(
             "Least ε that allows it", f"≥ {fixed(needs, False)}", "", f"at δ = {short(delta)}", "ε"
         ),
@@ -300,6 +346,9 @@ def _headline(
 ) -> tuple[str, Mark, list[str]]:
     """The headline, how it is meant, and what explains it."""
     where, mark = ("Outside", Mark.BAD) if outside else ("Inside", Mark.GOOD)
+    if unproved := _unproved(state):
+        lacks = "one model proves nothing" if state.design else "say how the counts were made"
+        return f"{where} the region; {lacks}: NO VERDICT", Mark.PLAIN, [unproved]
     if attack.sample is None or evidence is None:
         said = "impossible if the claim is true" if outside else "possible under the claim"
         return f"{where}: {said}", mark, [_CAVEAT]
@@ -346,23 +395,14 @@ def _drawing(
     drawn = pictures.draw(kind, {state.mechanism: curve}, 0.5, [spot])
     guess, line = drawn.traces
     name = f"what the claim allows: {text_in_words(state.mechanism)}"
-    outline = replace(line if log else _outline(curve, line), name=name, ink=Ink.PROMISE)
+    drawn_line = line if log else outline(curve, line)
+    around = replace(drawn_line, name=name, ink=Ink.PROMISE)
     boxed = ""
     if attack.sample is not None:
         boxed = f" The box holds its true rates, {_SURE}."
     words = f"The point is the attack, {where}: drag it, or use its dials.{boxed}"
     title = dict(_KINDS)[kind]
-    return replace(drawn, title=title, caption=words, traces=(guess, outline), kind=kind)
-
-
-def _outline(curve: TradeoffCurve, line: Trace) -> Trace:
-    """All round the claim, by its corners where it has only those."""
-    around, region = pictures.all_round(line), allowed(curve)
-    if not isinstance(region, PrivacyRegion):
-        return around
-    fpr, fnr = region.vertices().T
-    x, y = (tuple(map(float, side)) for side in (fpr, 1 - fnr))
-    return replace(around, x=(*x, x[0]), y=(*y, y[0]))
+    return replace(drawn, title=title, caption=words, traces=(guess, around), kind=kind)
 
 
 def _numbers(
@@ -370,10 +410,12 @@ def _numbers(
 ) -> Table:
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     most = fixed(float(curve.tpr(attack.fpr)), True)
+    least = fixed(least_tpr(curve, attack.fpr), False)
     rows = [
         ("FPR", short(attack.fpr), "share of non-members flagged"),
         ("TPR", short(attack.tpr), "share of members flagged"),
         ("largest TPR allowed", f"≤ {most}", "at this FPR, if the claim is true"),
+        ("least TPR allowed", f"≥ {least}", "the same, since the opposite answer is an attack"),
         (
             "least ε that allows it",
             f"≥ {fixed(needs, False)}",
@@ -405,7 +447,7 @@ VIEW = View(
     "Check an attack",
     "Is this attack possible, if the claim is true?",
     "An attack flags a share of the members (TPR) and a share of the non-members (FPR). A claim of "
-    "privacy allows only some pairs of these rates: one outside proves it broken.",
+    "privacy allows only some pairs of these rates: true rates outside prove it broken.",
     CheckState,
     _controls_of,
     _answer,

@@ -238,7 +238,7 @@ def _drawing(asked: CoefficientsQuestion, rows: list[CoefficientsRow]) -> Drawin
 
 
 def document(asked: CoefficientsQuestion) -> ResultDocument:
-    """The report: the largest ε for each attacker, and the command that files its meaning."""
+    """The report: the largest ε for each attacker, and the command that finds the last."""
     shown, table = answer(asked), _table(asked, _rows(asked))
     return ResultDocument(
         kind="Correlated records",
@@ -253,7 +253,9 @@ def document(asked: CoefficientsQuestion) -> ResultDocument:
         drawings=shown.drawings,
         tables=(ReportTable(table.title, table.head, table.rows, table.note),),
         assumptions=_ABOUT,
-        made=made_by(shown.command),
+        made=made_by(
+            f"# The largest ε for this attacker; only the page writes this report.\n{shown.command}"
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
 from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.views.chain import times
 from tellapart.worlds import JointTable, Sum
 from tellapart.worlds.frameworks import compare_frameworks, pufferfish
 
@@ -91,10 +92,10 @@ def answer(asked: JointQuestion) -> Answer:
         number=spent,
         cards=(
             Card("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", f"× {short(exact.scale / plain.scale, 3, True)}", "",
+            Card("Noise needed", times(exact.scale, plain.scale), "",
                  "of plain DP's: × 1", "correlated records"),
             Card("Nominal ε to set", spent, "", f"to keep {keep}"),
-            Card("By group privacy", f"× {short(group.scale / plain.scale, 3, True)}", "noise",
+            Card("By group privacy", times(group.scale, plain.scale), "noise",
                  "for any model of the records", "group privacy"),
         ),
         scope="For records with this table, which the attacker knows (Pufferfish).",
@@ -128,7 +129,7 @@ def document(asked: JointQuestion) -> ResultDocument:
         about=(*shown.sentences, *_ABOUT[:2]),
         release=f"Laplace noise for ε = {short(asked.epsilon)}",
         drawings=shown.drawings,
-        command=shown.command.replace(" <<", " --report report.html <<", 1),
+        command=_command(asked, " --report report.html"),
     )
 
 
@@ -142,13 +143,14 @@ print(choose.noise_table(model, Sum(), {asked.epsilon!r}))
 """
 
 
-def _command(asked: JointQuestion) -> str:
-    """The file that the command reads stands behind it."""
+def _command(asked: JointQuestion, more: str = "") -> str:
+    """The file that the command reads is written before it."""
     return f"""\
-tellapart noise /dev/stdin --epsilon {asked.epsilon!r} <<'END'
+cat > table.toml <<'END'
 [model]
 kind = "table"
 probabilities = {asked.probabilities!r}
 [query]
 kind = "sum"
-END"""
+END
+tellapart noise table.toml --epsilon {asked.epsilon!r}{more}"""
