@@ -115,12 +115,12 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
         ),
     )
     # While the file lacks one that it is read by, there is no verdict, and another can be chosen.
-    found = seen.sides or all(one.value in there for one in columns[:2])
+    found = seen.sides is not None or all(one.value in there for one in columns[:2])
     if judged(state) and found and state.run in ("", *there):
         columns = tuple(
             replace(one, locked=True) if isinstance(one, Select) else one for one in columns
         )
-    folded = not seen.question and found
+    folded = not there or (not seen.question and found)
     return [
         ControlGroup("1. File", (file, example)),
         ControlGroup(score_file.COLUMNS, columns, folded=folded),
