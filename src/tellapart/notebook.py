@@ -225,10 +225,11 @@ def _(comparison: Comparison) -> Card:
     curves = dict(zip(names, comparison.curves, strict=False))
     answer = comparison.answer()
     clear = len(answer) <= _TITLE
+    where = " depends on the FPR" if any(pair.crossings for pair in comparison.pairs) else ""
     left_out = len(comparison.names) - len(names)
     notes = ("bold: leaks most", *(() if clear else (answer,)))
     return Card(
-        answer if clear else "Who leaks more depends on the FPR",
+        answer if clear else f"Who leaks more{where}",
         ((*head, Cell("without output", quiet=True)), *rows),
         roc_of(curves) if curves else None,
         (*notes, *([f"and {left_out} more: print() shows all"] if left_out > 0 else [])),

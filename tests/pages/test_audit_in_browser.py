@@ -116,7 +116,7 @@ def test_a_bad_file_is_told_of_and_the_next_one_is_read(visit, name):
     screen = visit().open(AUDIT)
     title = screen.page.title()
     drop(screen, name, content)
-    assert said in screen.trouble
+    assert said in screen.trouble + screen.page.inner_text("#answer")
     assert screen.page.title() == title
     assert screen.page.locator("#answer img, #controls img, #answer script").count() == 0
     assert "REFUTED" in drop(screen, "good.csv", GOOD).headline
@@ -207,7 +207,8 @@ def test_another_file_is_audited_by_its_own_columns(visit):
     drop(screen, "second.csv", GOOD.replace(b"score,member", b"loss,is_member"))
     assert (screen.trouble, "second.csv" in screen.said) == ("", True)
     drop(screen, "third.csv", b"a,b,c\n" + ROWS.replace(b"\n", b",1.5\n"))
-    assert "third.csv must say which column" in screen.trouble
+    assert "third.csv must say which column" in screen.page.inner_text("#answer")
+    assert "First rows of third.csv" in screen.page.inner_text("#answer")
     for field, column in (("score", "a"), ("member", "b")):
         screen.page.locator(f'[data-field="{field}"] select').select_option(column)
         screen.settle()

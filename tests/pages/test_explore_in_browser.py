@@ -60,6 +60,7 @@ def test_what_cannot_be_is_said_at_its_field_and_the_last_picture_stays(visit):
     )
     assert exact.get_attribute("aria-invalid") == "true"
     assert screen.page.locator("#answer.stale").count() == 1
+    assert screen.page.evaluate("document.querySelector('[data-kind=report]').closest('[inert]')")
     assert (screen.url, screen.lines, screen.headline) == (url, picture, headline)
     exact.fill("one")
     assert "one is not a number" in screen.trouble
@@ -69,6 +70,7 @@ def test_what_cannot_be_is_said_at_its_field_and_the_last_picture_stays(visit):
     screen.settle()
     assert (screen.trouble, exact.get_attribute("aria-invalid")) == ("", None)
     assert screen.page.locator("#answer.stale").count() == 0
+    assert screen.page.locator("#answer [inert]").count() == 0
     assert screen.lines != picture
 
     screen.number("prior").fill("1.5")

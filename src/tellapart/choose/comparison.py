@@ -26,6 +26,19 @@ GAPS = (
     "Δ-divergence: by how much the error of an attack on the row can exceed that on the column, "
     "over all priors. 0: the row leaks at least as much at every FPR."
 )
+# A guarantee allows what a mechanism with it need not leak.
+VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
+_ORDER = list(VERBS)
+_OPEN = "which leaks less is open"
+
+
+def _settles(less: Bound, more: Bound) -> bool:
+    """Whether of two curves the one that leaks less says so of the mechanisms, too.
+
+    What leaks no more than one curve leaks less than what leaks no less than a curve above it. Two
+    that are known from the same side are compared as what they are, guarantees or attacks.
+    """
+    return _ORDER.index(less) <= _ORDER.index(more)
 
 
 @dataclass(frozen=True)
@@ -75,27 +88,64 @@ class Pair:
         return f"{said}: {begin[0]}, {verbs[begin[1]]} more; {later}{self._of_guarantees()}"
 
     def brief(self) -> str:
-        """Which of the two leaks less, and where, in a few words."""
+        """Which of the two leaks less, and where, in a few words; or that this is open.
+
+        A mechanism may leak less than its guarantee allows, and more than an attack has shown.
+
+        >>> import tellapart as ta
+        >>> pair("A", "B", ta.guarantee(1), ta.Laplace(2).curve()).brief()
+        'A allows at least as much as B leaks, at every FPR; which leaks less is open'
+        """
         verbs = {
             name: f"{name} {VERBS[bound]}"
             for name, bound in zip((self.first, self.second), self.bounds, strict=True)
         }
+        bounds = dict(zip((self.first, self.second), self.bounds, strict=True))
         if self.first_leaks and self.second_leaks:
-            return f"{verbs[self.first]} as much as {self.second}, at every FPR"
+            return str(self)
         if self.first_leaks or self.second_leaks:
-            return f"{verbs[self.second if self.first_leaks else self.first]} least, at every FPR"
-        less = [self.second if leader == self.first else self.first for leader in self.leaders]
+            more, less = (
+                (self.first, self.second) if self.first_leaks else (self.second, self.first)
+            )
+            if _settles(bounds[less], bounds[more]):
+                return f"{verbs[less]} least, at every FPR"
+            return f"{self}; {_OPEN}"
+        if self.bounds[0] is not self.bounds[1]:
+            return self._half_open(verbs)
+        less_ones = [self.second if leader == self.first else self.first for leader in self.leaders]
         if not self.crossings:
-            return f"{verbs[less[0]]} less, at every FPR and FNR from 1e-12 on"
+            return f"{verbs[less_ones[0]]} less, at every FPR and FNR from 1e-12 on"
         rates = [_rate(crossing, 3) for crossing in self.crossings]
         if len(rates) == 1:
-            return f"{verbs[less[0]]} less below FPR {rates[0]}, {less[1]} above it"
+            return f"{verbs[less_ones[0]]} less below FPR {rates[0]}, {less_ones[1]} above it"
         if len(rates) > 2:
-            return f"Which leaks less depends on the FPR: the curves cross {len(rates)} times"
+            verb = VERBS[self.bounds[0]]
+            return f"Which {verb} less depends on the FPR: the curves cross {len(rates)} times"
         between = f"FPR {rates[0]} to {rates[1]}"
         if self.crossings[1].fpr - self.crossings[0].fpr > 1 / 2:
-            return f"{verbs[less[1]]} less at {between}, {less[0]} elsewhere"
-        return f"{verbs[less[0]]} less, except at {between}"
+            return f"{verbs[less_ones[1]]} less at {between}, {less_ones[0]} elsewhere"
+        return f"{verbs[less_ones[0]]} less, except at {between}"
+
+    def _half_open(self, verbs: Mapping[str, str]) -> str:
+        """Of two that are known from different sides: only where one order of them is settled."""
+        settled, other = (
+            (self.first, self.second) if _settles(*self.bounds) else (self.second, self.first)
+        )
+        less = f"{verbs[settled]} less than {verbs[other]}"
+        known = [leader == other for leader in self.leaders]
+        if not self.crossings:
+            where = "at every FPR and FNR from 1e-12 on"
+            return f"{less}, {where}" if known[0] else f"{self}; {_OPEN}"
+        rates = [_rate(crossing, 3) for crossing in self.crossings]
+        if len(rates) == 1:
+            here, there = ("below", "above") if known[0] else ("above", "below")
+            return f"{less} {here} FPR {rates[0]}; {there} it, {_OPEN}"
+        if len(rates) > 2:
+            return f"{less} at some FPRs only: the curves cross {len(rates)} times"
+        between = f"FPR {rates[0]} to {rates[1]}"
+        if known[0]:
+            return f"{less}, except at {between}: there, {_OPEN}"
+        return f"{less} at {between}; elsewhere, {_OPEN}"
 
     def _of_guarantees(self) -> str:
         named = zip((self.first, self.second), self.bounds, strict=True)
@@ -132,10 +182,6 @@ def expected_seconds(subjects: Sequence[Subject]) -> float:
     return _A_PAIR * sum(first or other for first, other in combinations(composed, 2))
 
 
-# A guarantee allows what a mechanism with it need not leak.
-VERBS = {Bound.LOWER: "allows", Bound.EXACT: "leaks", Bound.UPPER: "has leaked"}
-
-
 @dataclass(frozen=True)
 class Comparison(Plotted):
     """Mechanisms by name, every risk of each, and which of each two leaks more."""
@@ -158,15 +204,10 @@ class Comparison(Plotted):
         """Who leaks least at every FPR, or where two curves cross, in one sentence."""
         if len(self.pairs) == 1:
             return str(self.pairs[0])
-        no_more = {(p.first, p.second) for p in self.pairs if p.second_leaks}
-        no_more |= {(p.second, p.first) for p in self.pairs if p.first_leaks}
-        for name in self.names:
-            if all((name, other) in no_more for other in self.names if other != name):
-                return f"{name} leaks least, at every FPR"
-        return "None of them leaks least at every FPR: some curves cross"
+        return self._least() or "None of them leaks least at every FPR: some curves cross"
 
     def brief(self) -> str:
-        """Who leaks less, or that it depends on the FPR, in a few words.
+        """Who leaks less, that it depends on the FPR, or that it is open, in a few words.
 
         >>> import tellapart as ta
         >>> compare({"Laplace": ta.Laplace(1), "Gaussian": ta.Gaussian(0.5)}).brief()
@@ -176,20 +217,66 @@ class Comparison(Plotted):
             return f"{len(self.names)} mechanisms side by side"
         if len(self.pairs) == 1:
             return self.pairs[0].brief()
-        bounds = {p.first: p.bounds[0] for p in self.pairs} | {
-            p.second: p.bounds[1] for p in self.pairs
-        }
-        more = {(p.first, p.second) for p in self.pairs if p.first_leaks}
-        more |= {(p.second, p.first) for p in self.pairs if p.second_leaks}
-        for name in self.names:
-            others = [other for other in self.names if other != name]
-            if all((other, name) in more for other in others):
+        return self._least() or self._most() or "Which of them leaks least depends on the FPR"
+
+    @property
+    def _bounds(self) -> dict[str, Bound]:
+        first = {pair.first: pair.bounds[0] for pair in self.pairs}
+        return first | {pair.second: pair.bounds[1] for pair in self.pairs}
+
+    def _least(self) -> str:
+        """Who leaks no more than every other at any FPR, as far as the curves settle it."""
+        bounds = self._bounds
+        for name, others in self._beside(more=False):
+            if all(_settles(bounds[name], bounds[other]) for other in others):
                 return f"{name} {VERBS[bounds[name]]} least, at every FPR"
-        for name in self.names:
-            others = [other for other in self.names if other != name]
-            if all((name, other) in more for other in others):
+        for name, others in self._beside(more=False):
+            verbs = [VERBS[bound] for bound in VERBS if bound in {bounds[x] for x in others}]
+            said = f"at most what each other {' or '.join(verbs)}, at every FPR"
+            return f"{name} {VERBS[bounds[name]]} {said}; which leaks least is open"
+        return ""
+
+    def _most(self) -> str:
+        bounds = self._bounds
+        for name, others in self._beside(more=True):
+            # What a guarantee allows is no leak, whatever the others are.
+            if bounds[name] is Bound.LOWER or all(
+                _settles(bounds[other], bounds[name]) for other in others
+            ):
                 return f"{name} {VERBS[bounds[name]]} most, at every FPR"
-        return "Which of them leaks least depends on the FPR"
+        return ""
+
+    def _beside(self, more: bool) -> list[tuple[str, list[str]]]:
+        """Whose curve leaks at least as much (or as little) as all the others', and the others."""
+        ahead = {(pair.first, pair.second) for pair in self.pairs if pair.first_leaks}
+        ahead |= {(pair.second, pair.first) for pair in self.pairs if pair.second_leaks}
+        rest = {name: [x for x in self.names if x != name] for name in self.names}
+        return [
+            (name, others)
+            for name, others in rest.items()
+            if all(((name, x) if more else (x, name)) in ahead for x in others)
+        ]
+
+    def neighbours(self) -> str:
+        """Which change of the data each is about, where they differ; else empty.
+
+        >>> import tellapart as ta
+        >>> blanked = ta.Gaussian(1, neighbours=ta.Neighbours.ZERO_OUT)
+        >>> print(compare({"A": ta.Gaussian(1), "B": blanked}).neighbours())
+        Neighbouring relations differ, so these numbers are of different promises (A: add or \
+remove one record; B: zero out one record).
+        """
+        related = {
+            name: curve.neighbours.value.partition(" (")[0]
+            for name, curve in zip(self.names, self.curves, strict=False)
+            if curve.neighbours is not None
+        }
+        if len({*related.values()}) < 2:
+            return ""
+        said = "; ".join(f"{name}: {change}" for name, change in related.items())
+        return (
+            f"Neighbouring relations differ, so these numbers are of different promises ({said})."
+        )
 
     def renamed(self, names: Mapping[str, str]) -> Comparison:
         """The same with other names, of which no two may be alike."""

@@ -307,6 +307,8 @@ def compare(
         several = len(comparison.pairs) > 1  # of one the title has said all
         for pair in comparison.pairs if several and (len(specs) == 3 or verbose) else ():
             terminal.item(console, f"{pair}.")
+        if unlike := comparison.neighbours():
+            terminal.item(console, unlike)
         console.print()
         marked = map(deltas.marked, comparison.readings)
         shown = (each if verbose else essential(each, about) for each in marked)

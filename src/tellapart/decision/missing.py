@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import cache
 from typing import Any
 
-from tellapart.decision.fields import TITLE
+from tellapart.decision.fields import TABLES, TITLE
 from tellapart.decision.record import Decision
 
 # What nobody has said yet: texts that begin like this, and a day long gone.
@@ -35,9 +36,25 @@ def missing(decision: Decision) -> tuple[str, ...]:
     >>> missing(decision.parse(decision.template()))[:3]
     ('title', 'release.what', 'release.data')
     """
+    # A number cannot be marked as to do: it is as unsaid as what it counts the people of.
+    counted = () if not unsaid(decision.release.what) else ("release.people",)
     return tuple(
-        place for place, key, value in _flat(decision) if unsaid(value) or _example(key, value)
+        place
+        for place, key, value in _flat(decision)
+        if unsaid(value) or _example(key, value) or place in counted
     )
+
+
+def asked(place: str) -> str:
+    """What is to be answered at a place of the file, in words.
+
+    >>> asked("attacker[1].knows"), asked("title")
+    ('what this attacker knows and does without the release', 'what people call the release')
+    """
+    table, _, key = re.sub(r"\[\d+\]", "", place).rpartition(".")
+    known = {each.key: each.help for each in TABLES[table].fields} if table else {}
+    said = known.get(key, TITLE.help if place == TITLE.key else key).rstrip(".")
+    return f"{said[0].lower()}{said[1:]}"
 
 
 def unsaid(value: Any) -> bool:

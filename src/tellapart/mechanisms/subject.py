@@ -69,6 +69,8 @@ def scope(subject: Subject) -> str:
     'valid for every mechanism with this guarantee'
     >>> scope(ta.Laplace(scale=1))
     'specific to this mechanism; another (ε, δ) mechanism may leak more'
+    >>> scope(ta.Laplace(scale=1).sampled(0.1).repeated(2))
+    'upper bounds specific to this mechanism; another (ε, δ) mechanism may leak more'
     >>> scope(ta.Promise(epsilon=1).repeated(12))
     'valid for any 12 mechanisms with this guarantee each'
     """
@@ -82,7 +84,8 @@ def scope(subject: Subject) -> str:
                 return f"valid for any {number:,} mechanisms with these guarantees"
             return f"valid for any {number:,} mechanisms with this guarantee each"
     if isinstance(subject, Mechanism):
-        return "specific to this mechanism; another (ε, δ) mechanism may leak more"
+        bounds = "upper bounds " if subject.curve().bound is Bound.LOWER else ""
+        return f"{bounds}specific to this mechanism; another (ε, δ) mechanism may leak more"
     if subject.bound is Bound.LOWER:
         return "valid for every mechanism with this guarantee"
     if subject.bound is Bound.UPPER:

@@ -28,6 +28,7 @@ from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.verdict import Verdict
 from tellapart.decision.limits import LimitAnswer
+from tellapart.decision.missing import asked
 from tellapart.drawing.icons import IconArray, icons
 from tellapart.drawing.record import Drawing, Mark
 from tellapart.drawing.svg import COLOURS, DASHES, svg
@@ -86,6 +87,7 @@ def decision_page(document: DecisionDocument) -> str:
         most=_MOST,
         most_limits=_most_limits(document),
         most_missing=_MOST_MISSING,
+        asked=asked,
         registry=REGISTRY,
         nist=NIST,
     )

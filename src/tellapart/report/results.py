@@ -89,11 +89,14 @@ def of_comparison(
         kind="Comparison of mechanisms",
         title=name.strip() or " and ".join(found.names),
         headline=found.brief(),
-        reasons=tuple(f"{str(pair)[0].upper()}{str(pair)[1:]}." for pair in found.pairs),
+        reasons=(
+            *(f"{str(pair)[0].upper()}{str(pair)[1:]}." for pair in found.pairs),
+            *filter(None, (found.neighbours(),)),
+        ),
         numbers=tuple(
             Number(
                 f"{label}: members found, of 100",
-                fixed(100 * row["tpr"].value, True),
+                related(row["tpr"].relation, 100 * row["tpr"].value).removeprefix("= "),
                 f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}; "
                 f"{row['epsilon'].name} {row['epsilon'].shown}",
             )

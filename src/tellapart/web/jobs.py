@@ -33,7 +33,7 @@ def paint(path: str, values: Mapping[str, Any], answered: bool = True) -> Reply:
         return no_page()
     try:
         with within(memory=limits.LARGEST_ARRAY):
-            answer = questions.answer(path, _opened(values)) if answered else None
+            answer = questions.first_answer(path, _opened(values)) if answered else None
     except Malformed as why:
         return malformed(str(why))
     texts = {key: value for key, value in values.items() if isinstance(value, str)}

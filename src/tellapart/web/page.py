@@ -18,7 +18,10 @@ _BRAND = Html(
     '<path class="guess" d="M6 17L17 6"/></svg>'
 )
 # What the script must know, beside what stands on the page already.
-_TOLD = ("path", "problem", "field", "query", "links", "held", "drawings", "picture", "shape")
+_TOLD = (
+    *("path", "problem", "field", "instead", "query"),
+    *("links", "held", "drawings", "picture", "shape"),
+)
 
 
 def document(path: str, values: Mapping[str, str], answer: Mapping[str, object] | None) -> str:

@@ -107,6 +107,27 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def first_answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
+    """What a page opens with: values that this view cannot take give way to its defaults.
+
+    It says so. They may come from another view, where they have a meaning.
+    """
+    first = said = answer(path, values)
+    kept, problems = dict(values), []
+    while said["problem"] and not _read(path, kept).unknown:
+        named = str(said["field"]).partition(".")[0]
+        dropped = {named} & kept.keys() or _read(path, kept).values.keys() & kept.keys()
+        if not dropped:
+            return first
+        problems.append(str(said["problem"]))
+        kept = {key: value for key, value in kept.items() if key not in dropped}
+        said = answer(path, kept)
+    if not problems or said["problem"]:
+        return first
+    words = f"{'; '.join(problems)}. The page shows its default there."
+    return {**said, "problem": words, "field": first["field"], "instead": True}
+
+
 def _controls(asked: _Asked, made: Sequence[Control]) -> dict[str, object]:
     """The controls, unless the script has just these already."""
     now = shape(made)

@@ -94,11 +94,14 @@ def begun(
     (term,) = terms(mechanism)
     asked = {each.key for key in bounds for each in limited()[key][0].arguments}
     needed = {PRIOR.key, FPR.key} | asked - {DELTA.key, PEOPLE.key}
+    people = about.get(PEOPLE.key, PEOPLE.default)
+    if PEOPLE.key not in asked:  # nobody was asked how many there are
+        people = term.values.get("data_size", people)
     tables: dict[str, Any] = {
         TITLE.key: _TITLE,
         "release": {
             **_to_do("release"),
-            PEOPLE.key: int(about.get(PEOPLE.key, PEOPLE.default)),
+            PEOPLE.key: int(people),
         },
         "privacy": {**_to_do("privacy"), "neighbours": _relations(term)[0], "delta": delta},
         "mechanism": {"name": term.name, "choose": parameter, **term.values},

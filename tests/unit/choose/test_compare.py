@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import choose, risk
-from tellapart.curve.algebra import crossings, leads
+from tellapart.curve.algebra import crossings, dominates, leads
 from tellapart.mechanisms.subject import scope
 
 LAPLACE, GAUSSIAN = ta.Laplace(scale=1), ta.Gaussian(sigma=1)
@@ -138,6 +138,65 @@ def test_of_two_that_cross_only_there_one_leaks_more():
     (pair,) = choose.compare({"a": ta.guarantee(60, 0), "b": ta.guarantee(50, 1e-30)}).pairs
     assert (pair.crossings, pair.leaders) == ((), ("a",))
     assert str(pair) == "a allows more than b, at every FPR and FNR from 1e-12 on"
+
+
+NOTHING, EVERYTHING = ta.guarantee(0), ta.guarantee(0, 1)
+# What may be true of a mechanism, beside the curve itself.
+EXTREMES = {ta.Bound.LOWER: [NOTHING], ta.Bound.EXACT: [], ta.Bound.UPPER: [EVERYTHING]}
+SIDES = [
+    (ta.guarantee(0.5), ta.guarantee(2)),
+    (ta.Laplace.with_epsilon(0.5).curve(), ta.Laplace.with_epsilon(2).curve()),
+    (ta.attack(points=[(0.3, 0.35)]), ta.attack(points=[(0.1, 0.6)])),
+]
+
+
+def may_be(curve):
+    return [curve, *EXTREMES[curve.bound]]
+
+
+def always(more, less):
+    """Whether one leaks at least as much as the other, whatever is true of them."""
+    return all(dominates(x, y) for x in may_be(more) for y in may_be(less))
+
+
+@pytest.mark.parametrize("weak", [a for a, _ in SIDES], ids=lambda x: x.bound.name)
+@pytest.mark.parametrize("strong", [b for _, b in SIDES], ids=lambda x: x.bound.name)
+@pytest.mark.parametrize("third", [None, ta.guarantee(3), ta.Laplace.with_epsilon(3).curve()])
+def test_a_bound_is_not_taken_for_a_leak(weak, strong, third):
+    """Who "leaks least" does so whatever is true of guarantees and of attacks."""
+    assert dominates(strong, weak)
+    assert not dominates(weak, strong)
+    curves = {"weak": weak, "strong": strong} | ({} if third is None else {"third": third})
+    settled = all(always(other, weak) for name, other in curves.items() if name != "weak")
+    for order in itertools.permutations(curves):
+        said = choose.compare({name: curves[name] for name in order}).brief()
+        if settled:
+            assert re.match("weak (leaks|allows) least, at every FPR$", said), said
+        elif not said.endswith("is open"):
+            # The same side of all: what is guaranteed, or what was shown, is compared as such.
+            assert "leaks" not in said
+            assert re.match("weak (allows|has leaked) least, at every FPR$", said), said
+
+
+@pytest.mark.parametrize("other", [ta.guarantee(1), ta.guarantee(0.5, 0.1), ta.guarantee(9)])
+def test_where_a_guarantee_allows_more_who_leaks_less_is_open(other):
+    """Only where the guarantee allows less than the other leaks is the order known."""
+    exact = ta.Gaussian(1).curve()
+    for names in (("any", "Gaussian"), ("Gaussian", "any")):
+        curves = {"any": other, "Gaussian": exact}
+        (found,) = choose.compare({name: curves[name] for name in names}).pairs
+        assert not found.first_leaks
+        assert not found.second_leaks
+        said = found.brief()
+        assert "Gaussian leaks less" not in said
+        assert said.startswith("any allows")
+        assert "which leaks less is open" in said
+
+
+def test_equal_curves_keep_the_verbs_of_their_sides():
+    both = {"response": ta.RandomizedResponse(1), "promise": ta.guarantee(1)}
+    said = choose.compare(both).brief()
+    assert said == "response leaks as much as promise allows, at every FPR"
 
 
 def test_two_guarantees_that_cross_are_named():

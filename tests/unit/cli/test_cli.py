@@ -220,7 +220,7 @@ def test_promises_compose_as_promises(run):
     _, out, _ = run("risk", "any:epsilon=1,repeated=12")
     assert "These numbers are valid for any 12 mechanisms with this guarantee each." in out
     _, out, _ = run("risk", "any:epsilon=1+laplace:epsilon=1")
-    assert "These numbers are specific to this mechanism" in out
+    assert "These numbers are upper bounds specific to this mechanism" in out
 
 
 def test_a_detail_that_is_asked_about_is_shown(run):
@@ -290,7 +290,10 @@ def test_json_has_a_word_for_infinity(parsed):
     ("words", "headline"),
     [
         ("compare laplace:epsilon=1 gaussian:sigma=1", "laplace:epsilon=1 leaks less, except"),
-        ("compare ours=laplace:epsilon=1 --deployments emojis", "ours leaks least, at every FPR"),
+        (
+            "compare ours=laplace:epsilon=1 --deployments emojis",
+            "Popular Emojis allows at least as much as ours leaks, at every FPR; which leaks less",
+        ),
         ("region --epsilon 1 --fpr 0.01 --tpr 0.05", "Impossible if the claim is true"),
         ("region laplace --epsilon 1 --fpr 0.01 --tpr 0.02", "Possible under the claim"),
         (

@@ -680,7 +680,15 @@ def test_a_draft_says_so_first_and_names_what_is_missing():
     assert page_one.startswith("DRAFT")
     for key in ("title", "release.what", "limit[1].reason", "decided.owner"):
         assert key in page_one
+    assert "what people call the release ( title )" in " ".join(page_one.split())
     assert "DRAFT" not in report.page(report.of_decision(FIRST))
+
+
+def test_a_file_begun_on_the_page_has_as_many_people_as_the_training_data():
+    text = "dpsgd:epochs=15,batch_size=256,data_size=60000"
+    about = {"prior": 0.5, "fpr": 0.01, "people": 1000}
+    begun = records.begun(text, "noise_multiplier", {"max_advantage": 0.1}, about, 1e-5)
+    assert begun.release.people == 60_000
 
 
 def test_a_file_begun_on_the_page_is_a_draft_whose_review_is_not_overdue():
@@ -689,6 +697,7 @@ def test_a_file_begun_on_the_page_is_a_draft_whose_review_is_not_overdue():
     )
     told = report.of_decision(begun, today=datetime.date(2027, 11, 18))
     assert {"title", "decided.owner", "decided.date", "decided.review"} <= {*told.missing}
+    assert "release.people" in told.missing  # nobody was asked
     assert told.alerts == ()
     page_one = first_page(report.page(told))
     assert "Not decided yet." in page_one

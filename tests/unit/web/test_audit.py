@@ -18,7 +18,7 @@ import tellapart as ta
 from tellapart import audit
 from tellapart.audit.summary import DESIGNS
 from tellapart.drawing.record import Ink, Mark
-from tellapart.errors import BadScores, InvalidArgument
+from tellapart.errors import InvalidArgument
 from tellapart.report.html import page
 from tellapart.web import controls, example, view
 from tellapart.web.answer import Table
@@ -213,21 +213,36 @@ def test_a_file_takes_the_tick_of_the_example_off():
         ({"design": "one-run\n"}, "design must be one of many-runs, one-run, one-model, got"),
         ({"orientation": "up"}, "orientation must be one of higher, lower, either, got 'up'"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1, got 1.0"),
-        ({"score": "loss"}, "scores.csv must have a column 'loss', has 'score', 'member'"),
-        ({"run": "seed"}, "scores.csv must have a column 'seed', has 'score', 'member'"),
+        ({"confidence": -1.0}, "confidence must lie strictly between 0 and 1, got -1.0"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_the_library_s_words(change, said):
     with pytest.raises(InvalidArgument, match=f"^{re.escape(said)}"):
         VIEW.answer(replace(EXAMPLE, **change), None)
+    with pytest.raises(InvalidArgument, match=f"^{re.escape(said)}"):
+        VIEW.answer(replace(EXAMPLE, example=False, **change), None)
+
+
+@pytest.mark.parametrize("change", [{"score": "loss"}, {"member": "loss"}, {"run": "loss"}])
+def test_a_column_that_is_not_there_is_asked_for(change):
+    answer = VIEW.answer(replace(EXAMPLE, **change), None)
+    assert answer.headline == "NO VERDICT: choose the columns"
+    (said,) = answer.sentences
+    assert said.startswith("scores.csv must have a column 'loss', has 'score', 'member'. Choose")
+
+
+def test_the_card_shows_the_least_epsilon_at_the_claim_s_delta():
+    for delta in ("0", "1e-5", "0.001"):
+        state = replace(EXAMPLE, mechanism=f"any:epsilon=1,delta={delta}")
+        (card,) = (one for one in VIEW.answer(state, None).cards if one.term == "ε")
+        assert card.name == f"ε at δ = {delta}"
 
 
 @pytest.mark.parametrize("name", ["../../secret/x.csv", "C:\\secret\\x.csv", "/secret/x.csv"])
 def test_where_a_file_lay_is_told_to_nobody(name):
-    with pytest.raises(BadScores) as refused:
-        VIEW.answer(AuditState(score="score"), Dropped(name, b"a,b\n1,2\n"))
-    assert str(refused.value).startswith("x.csv must have a column 'score', has 'a', 'b'")
-    assert "secret" not in str(refused.value)
+    answer = VIEW.answer(AuditState(score="score"), Dropped(name, b"a,b\n1,2\n"))
+    assert answer.sentences[0].startswith("x.csv must have a column 'score', has 'a', 'b'")
+    assert "secret" not in str(answer)
 
 
 # -- code that says the same -----------------------------------------------------------------------

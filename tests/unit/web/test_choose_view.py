@@ -41,7 +41,9 @@ CASES = {
     "any": {"mechanism": "any:delta=1e-5", "on_min_bayes_error": "yes"},
     "no number": {"mechanism": "randomized-response:categories=4"},
     "another parameter": {"mechanism": "laplace:sensitivity=1", "parameter": "scale"},
-    "certified": {"mechanism": "gaussian:sensitivity=1,repeated=3", "certified": "yes"},
+    "a composition, as certified as the command": {
+        "mechanism": "gaussian:sensitivity=1,repeated=3"
+    },
 }
 
 
@@ -76,7 +78,7 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
 
 
 def test_a_composition_is_not_called_certified_unless_it_is():
-    state = asked(mechanism="gaussian:sensitivity=1,repeated=3")
+    state = asked(mechanism="gaussian:sensitivity=1,repeated=3", certified="no")
     answer = VIEW.answer(state)
     assert any("not certified" in one for one in answer.sentences)
     assert "The command below certifies it" in answer.sentences[-1]
@@ -84,6 +86,15 @@ def test_a_composition_is_not_called_certified_unless_it_is():
     assert "certified=False" in answer.python
     assert "certified" in fields(VIEW.controls(state))
     assert "certified" not in fields(VIEW.controls(ChooseState()))
+
+
+def test_page_code_and_command_choose_one_number(parsed):
+    text = "dpsgd:epochs=15,batch_size=256,data_size=60000"
+    answer = VIEW.answer(asked(mechanism=text))
+    assert f"{answer.number} or more" in answer.headline
+    assert parsed(answer.command.removeprefix("tellapart "))["value"] == float(answer.number)
+    (training,) = [code.text for code in answer.codes if "noise_multiplier" in code.text]
+    assert answer.number in training
 
 
 def test_dp_sgd_is_chosen_by_noise_steps_or_rate():

@@ -10,12 +10,13 @@ from queries import from_query
 from tellapart import deployments
 from tellapart.choose.comparison import GAPS
 from tellapart.cli import main
+from tellapart.drawing.record import Mark
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import parse
 from tellapart.web.answer import Words
 from tellapart.web.controls import ControlGroup
 from tellapart.web.view import to_query
-from tellapart.web.views.compare import FIELDS, VIEW, CompareState
+from tellapart.web.views.compare import FIELDS, VIEW, CompareState, called
 
 EMOJIS = "apple_popular_emojis"
 
@@ -33,6 +34,12 @@ def fields(controls):
 
 def words(answer, title):
     return [x.sentences for x in answer.parts if isinstance(x, Words) and x.title == title]
+
+
+def in_words(said, texts):
+    for text, name in texts.items():
+        said = said.replace(text, name)
+    return said
 
 
 CASES = {
@@ -53,9 +60,10 @@ def test_what_is_copied_gives_what_is_shown(values, table, parsed):
         assert " ".join(row).split() in lines
     shown = [[one["shown"] for one in each["readings"]] for each in data["mechanisms"]]
     assert [list(column) for column in zip(*(row[2:] for row in risks.rows), strict=True)] == shown
-    assert risks.head[2:] == tuple(one["mechanism"] for one in data["mechanisms"])
-    pairs = [one["words"] for one in data["pairs"]]
-    assert words(answer, "Who leaks more") == [tuple(f"{one}." for one in pairs)]
+    texts = {one["mechanism"]: called(one["mechanism"]) for one in data["mechanisms"]}
+    assert risks.head[2:] == tuple(texts.values())
+    pairs = [in_words(f"{one['words']}.", texts) for one in data["pairs"]]
+    assert words(answer, "Who leaks more") == [tuple(pairs)]
     assert gaps.note == GAPS
 
 
@@ -69,11 +77,12 @@ def test_deployments_stand_beside_mechanisms(table, parsed):
     data = parsed(answer.command.removeprefix("tellapart "))
     assert len(data["rows"]) == 3
     for row in data["rows"]:
-        column = risks.head.index(row["name"])
+        column = risks.head.index(in_words(row["name"], {"laplace:epsilon=1": "Laplace (ε = 1)"}))
         seen = {cells[0]: cells[column] for cells in risks.rows}
         assert {one["name"]: one["shown"] for one in row["readings"]}.items() <= seen.items()
     (said,) = words(answer, "Who leaks more")
-    assert {f"{one['words']}." for one in data["pairs"]} <= set(said)
+    first = {"laplace:epsilon=1": "Laplace (ε = 1)"}
+    assert {in_words(f"{one['words']}.", first) for one in data["pairs"]} <= set(said)
     assert words(answer, "Before comparing") == [deployments.CAVEATS]
     promises = table(answer, "Claims")
     for key, row in zip(keys, promises.rows, strict=True):
@@ -102,15 +111,61 @@ def test_the_headline_names_who_leaks_most_or_that_it_depends():
 
     assert headline() == "Laplace (ε = 1) leaks less, except at FPR 0.237 to 0.389."
     long = headline("dpsgd:noise_multiplier=1,batch_size=9,epochs=1,data_size=90", "any:epsilon=9")
-    assert long == "DP-SGD leaks less, at every FPR and FNR from 1e-12 on."
+    assert long == (
+        "Any mechanism with ε = 9 allows more than DP-SGD leaks, at every FPR and FNR from 1e-12 "
+        "on; which leaks less is open."
+    )
     alike = [f"laplace:epsilon={x},sampled=0.123456,repeated=2" for x in (1, 2)]
-    assert headline(*alike) == "No. 1 allows least, at every FPR."
+    assert headline(*alike) == "No. 1 (Laplace) allows least, at every FPR."
     least = headline("laplace:epsilon=1", "laplace:epsilon=3", "staircase:epsilon=2")
     assert least == "Laplace (ε = 1) leaks least, at every FPR."
-    promised = headline("laplace:epsilon=1", "gaussian:sigma=1", "any:epsilon=6")
-    assert promised == "Any mechanism with ε = 6 allows most, at every FPR."
+    promised = headline("laplace:epsilon=1", "staircase:epsilon=3", "any:epsilon=6")
+    assert promised == (
+        "Laplace (ε = 1) leaks at most what each other allows or leaks, at every FPR; which leaks "
+        "least is open."
+    )
+    most = headline("gaussian:sigma=1", "laplace:epsilon=1", "any:epsilon=1,delta=0.5")
+    assert most == "Any mechanism with ε = 1 allows most, at every FPR."
     depends = headline("laplace:epsilon=1", "gaussian:sigma=1", "laplace:epsilon=1.2")
     assert depends == "Which of them leaks least depends on the FPR."
+
+
+SHUFFLED = "dpsgd:noise_multiplier=1.1,epochs=15,batch_size=256,data_size=60000,scheme=shuffled"
+
+
+def test_a_guarantee_without_amplification_is_not_taken_for_a_leak():
+    answer = VIEW.answer(asked(mechanism="gaussian:sigma=0.5", m2=SHUFFLED))
+    assert answer.headline == (
+        "DP-SGD allows at least as much as Gaussian (σ = 0.5) leaks, at every FPR; which leaks "
+        "less is open."
+    )
+    (unlike,) = [x for x in answer.sentences if x.startswith("Neighbouring relations differ")]
+    assert "Gaussian (σ = 0.5): add or remove one record; DP-SGD" in unlike
+    exact, bound = answer.cards
+    assert not exact.value.startswith("≤")
+    assert "ε = " in exact.beside
+    assert bound.value.startswith("≤ ")
+    assert "ε ≤ " in bound.beside
+    assert {card.mark for card in answer.cards} == {Mark.PLAIN}
+    filed = VIEW.report(asked(mechanism="gaussian:sigma=0.5", m2=SHUFFLED))
+    assert unlike in filed.reasons
+    assert filed.numbers[1].value.startswith("≤ ")
+    scopes = [row[-1] for row in filed.tables[0].rows]
+    assert [scope.startswith("upper bounds") for scope in scopes] == [False, True]
+
+
+def test_what_leaks_least_for_sure_is_marked():
+    marks = [card.mark for card in VIEW.answer(asked(m2="laplace:epsilon=2")).cards]
+    assert marks == [Mark.GOOD, Mark.PLAIN]
+    marks = [card.mark for card in VIEW.answer(asked(m2="any:epsilon=0.5")).cards]
+    assert marks == [Mark.PLAIN, Mark.GOOD]
+
+
+def test_two_that_would_be_called_alike_keep_their_texts(table):
+    texts = ("gaussian:sigma=1", "gaussian:sigma=1.0000001")
+    answer = VIEW.answer(asked(mechanism=texts[0], m2=texts[1]))
+    assert [card.name for card in answer.cards] == [*texts]
+    assert table(answer, "Every risk").head[2:] == texts
 
 
 @pytest.mark.parametrize("picture", ["roc", "roc-log", "tradeoff"])

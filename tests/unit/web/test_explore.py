@@ -107,7 +107,8 @@ def test_the_sentence_counts_people_against_whoever_publishes(text, prior, fpr):
     """Whole people, never fewer found than the curve allows, and one denominator."""
     answer = VIEW.answer(VIEW.read({"mechanism": text, "prior": prior, "fpr": fpr}))
     said = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*(?![\d.])", answer.headline)]
-    people, members, found = said[0], said[1], said[-1]
+    people, members, found = said[0], said[1], said[-2]
+    assert answer.headline.endswith(f"finds at most {found:,} of the {members:,} members.")
     tpr = float(ta.parse(text).curve().tpr(fpr)) if "any" not in text else float(
         ta.parse(text).tpr(fpr))  # fmt: skip
     assert members == pytest.approx(people * prior)

@@ -213,3 +213,30 @@ def test_every_picture_of_odd_curves_is_drawn_of_finite_numbers(text):
         for trace in drawing["traces"]:
             assert None not in trace["x"]
             assert None not in trace["y"]
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "field", "kept"),
+    [
+        ("explore", {"fpr": "0", "tpr": "0.01"}, "fpr", {"tpr"}),
+        ("explore", {"prior": "2", "fpr": "x", "mechanism": "any:mu=1"}, "fpr", {"mechanism"}),
+        ("explore", {"mechanism": "nonsense", "prior": "0.1"}, "mechanism", {"prior"}),
+        ("compare", {"m2": "", "prior": "0.2"}, "", {}),
+        ("audit", {"confidence": "-1"}, "confidence", {}),
+    ],
+)
+def test_a_page_opens_with_its_defaults_for_what_it_cannot_take(path, values, field, kept):
+    """Values of another view may mean nothing here; the rest stays, and the page is not blank."""
+    shown = questions.first_answer(path, values)
+    assert shown["instead"]
+    assert shown["field"] == field
+    assert shown["problem"].endswith("The page shows its default there.")
+    right = questions.answer(path, {key: values[key] for key in kept})
+    assert not right["problem"]
+    assert (shown["answer"], shown["held"]) == (right["answer"], right["held"])
+    assert questions.answer(path, values)["answer"] == ""  # what is typed there is not replaced
+
+
+def test_a_page_opens_as_it_was_left():
+    asked = {"mechanism": "any:epsilon=2", "prior": "0.1"}
+    assert questions.first_answer("explore", asked) == questions.answer("explore", asked)

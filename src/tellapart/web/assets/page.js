@@ -152,7 +152,19 @@ function refuse(answer) {
   // At its field, and above where no answer stands or the field is out of sight, as on a phone.
   const seen = note && note.getClientRects().length > 0 && find("answer").childElementCount > 0;
   find("trouble").textContent = seen ? "" : words;
-  find("answer").classList.toggle("stale", find("answer").childElementCount > 0);
+  const stale = find("answer").childElementCount > 0 && !answer.instead;
+  find("answer").classList.toggle("stale", stale);
+  if (stale) withhold();
+}
+
+// What can be taken along is of the last value that was none of these.
+function withhold() {
+  for (const one of find("answer").querySelectorAll(".take .buttons, .codes")) one.inert = true;
+  const take = find("answer").querySelector(".take");
+  if (!take) return;
+  const room = find("no-file") || node("p", "", { id: "no-file", role: "alert", class: "trouble" });
+  room.textContent = "Nothing can be taken along until this value is mended.";
+  take.append(room);
 }
 
 function show(answer, number, changed) {
@@ -416,6 +428,6 @@ window.addEventListener("resize", () => {
 sayFile();
 picture();
 root.dataset.asked = root.dataset.shown = root.dataset.kept = 0;
-if (told.problem) refuse(told);
+if (told.problem) { refuse(told); if (told.instead) later(); }
 else if (told.held === undefined || held()) ask(""); // nothing is answered yet, or not with the file
 else later();

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart import report as reporting
-from tellapart._checks import refuse
+from tellapart._checks import inside_unit, refuse
 from tellapart._numeric.text import Scale
 from tellapart.audit import Orientation, Scores, judge, many_runs, metrics, one_run
 from tellapart.audit.bounds import percent
@@ -20,7 +20,7 @@ from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.data.columns import Names
 from tellapart.data.reading import Preview
 from tellapart.drawing.record import Drawing, Mark
-from tellapart.errors import InvalidArgument, TellapartError
+from tellapart.errors import InvalidArgument, NoColumn, TellapartError
 from tellapart.mechanisms.catalogue import KINDS, parse
 from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
@@ -115,15 +115,15 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
         ),
     )
     # While the file lacks one that it is read by, there is no verdict, and another can be chosen.
-    found = seen.sides or all(one.value in there for one in columns[:2])
+    found = seen.sides is not None or all(one.value in there for one in columns[:2])
     if judged(state) and found and state.run in ("", *there):
         columns = tuple(
             replace(one, locked=True) if isinstance(one, Select) else one for one in columns
         )
-    folded = not seen.question
+    folded = not there or (not seen.question and found)
     return [
         ControlGroup("1. File", (file, example)),
-        ControlGroup("Columns of the file", columns, folded=folded),
+        ControlGroup(score_file.COLUMNS, columns, folded=folded),
     ]
 
 
@@ -144,7 +144,8 @@ def _column(
         names.insert(0, ("", empty))
     if chosen and chosen not in there:
         names.append((chosen, chosen))
-    return Select(field, label, chosen, names)
+    wanted = "" if chosen or empty == "none" else "The file does not say which: choose one."
+    return Select(field, label, chosen, names, wanted)
 
 
 def _design_step(state: AuditState) -> list[Control]:
@@ -203,9 +204,12 @@ def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
     held = _held(state, dropped)
     if held is None:
         return _wanted(state)
+    try:
+        scores = _read(replace(state, orientation=state.orientation or "higher"), held)
+    except NoColumn as question:
+        return _columns_wanted(held, str(question))
     if not (state.design and state.orientation):
-        return _described(state, held)
-    scores = _read(state, held)
+        return _described(state, held, scores)
     summary = summarise(_judged(state, scores), scores)
     return Answer(
         headline=summary.headline,
@@ -228,9 +232,18 @@ def _answer(state: AuditState, dropped: Dropped | None) -> Answer:
     )
 
 
-def _described(state: AuditState, held: Dropped) -> Answer:
+def _columns_wanted(held: Dropped, question: str) -> Answer:
+    """The file's first rows, to choose its columns by."""
+    return Answer(
+        headline="NO VERDICT: choose the columns",
+        sentences=(question,),
+        cards=(Card("Verdict", "none yet", "", "step 1 is open: the columns of the file"),),
+        parts=score_file.previewed(held),
+    )
+
+
+def _described(state: AuditState, held: Dropped, scores: Scores) -> Answer:
     """What was read, for whom these scores prove nothing yet."""
-    scores = _read(replace(state, orientation=state.orientation or "higher"), held)
     summary = summarise(metrics(scores), scores)
     missing = [
         words
@@ -280,6 +293,7 @@ def _checked(state: AuditState) -> None:
         given = getattr(state, field)
         if given and given not in known:
             refuse(field, f"be one of {', '.join(known)}", given)
+    inside_unit(confidence=state.confidence)
 
 
 def _held(state: AuditState, dropped: Dropped | None) -> Dropped | None:

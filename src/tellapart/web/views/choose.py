@@ -51,7 +51,7 @@ class _ChooseFields:
     mechanism: str = "laplace:sensitivity=1"
     parameter: str = ""  # the one that is chosen usually
     at_delta: float = DELTA.default
-    certified: bool = False
+    certified: bool = True
     picture: str = "cost"
     record: Packed = _NO_RECORD
     who: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -80,7 +81,10 @@ def _deployment(key: str) -> Deployment:
 
 def python_of(state: CompareState) -> str:
     """The comparison by the library, with all that the page shows."""
-    named_ones = "".join(f"    {text!r}: {controls.typed(text)},\n" for text in _texts(state))
+    names = _names(state.names)
+    named_ones = "".join(
+        f"    {names[text]!r}: {controls.typed(text)},\n" for text in _texts(state)
+    )
     deployed = "".join(
         f"    {deployment.name!r}: deployments.find({deployment.key!r})[0].curve(),\n"
         for deployment in dict.fromkeys(state.deployments.values())
@@ -221,6 +225,7 @@ def _compared(state: CompareState) -> Comparison:
         scopes=tuple(scope(_subject(name)) for name in names),
         readings=tuple(_readings(name, state.prior, state.fpr, state.at_delta) for name in names),
         pairs=tuple(_pair(*two) for two in combinations(names, 2)) if asked else (),
+        curves=tuple(curve_of(_subject(name)) for name in names),
     )
 
 
@@ -229,20 +234,21 @@ def _compared(state: CompareState) -> Comparison:
 
 def _answer(state: CompareState) -> Answer:
     comparison = _compared(state)
-    curves = {name: curve_of(_subject(name)) for name in comparison.names}
+    names = _names(comparison.names)
+    listed = comparison.renamed(names)
     deployed = list(state.deployments.values())
     _checked(state)
-    drawn = pictures.every({called(name): curve for name, curve in curves.items()}, state.prior)
-    head, *cells = comparison.cells()
+    drawn = pictures.every(dict(zip(listed.names, listed.curves, strict=True)), state.prior)
+    head, *cells = listed.cells()
     parts: list[Table | Words] = []
     if comparison.pairs:
-        parts.append(Words("Who leaks more", tuple(f"{pair}." for pair in comparison.pairs)))
+        parts.append(Words("Who leaks more", tuple(f"{pair}." for pair in listed.pairs)))
     note = _FIRST_THREE if deployed else ""
     parts.append(Table("Every risk", ("risk", *head[1:]), tuple(cells), note))
     if deployed:
         parts += [_promises(deployed), Words("Before comparing", CAVEATS)]
     if comparison.pairs:
-        head, *cells = comparison.gaps()
+        head, *cells = listed.gaps()
         title = "By how much"
         parts.append(Table(title, ("against", *head[1:]), tuple(cells), GAPS))
     said = comparison.renamed(_shortly(comparison.names)).brief()
@@ -279,6 +285,17 @@ def called(name: str) -> str:
     return ", then ".join(f"{head} ({tail})" if tail else head for head, _, tail in parts)
 
 
+def _names(names: Sequence[str]) -> dict[str, str]:
+    """What people call each, or its text where two would be called alike.
+
+    >>> _names(["gaussian:sigma=1", "gaussian:sigma=1.0000001", "laplace:epsilon=1"])
+    {'gaussian:sigma=1': 'gaussian:sigma=1', 'gaussian:sigma=1.0000001': \
+'gaussian:sigma=1.0000001', 'laplace:epsilon=1': 'Laplace (ε = 1)'}
+    """
+    taken = Counter(map(called, names))
+    return {name: called(name) if taken[called(name)] == 1 else name for name in names}
+
+
 def _checked(state: CompareState) -> None:
     known = [kind for kind, _ in KINDS]
     if state.picture not in known:
@@ -297,35 +314,52 @@ def _shortly(names: Sequence[str]) -> dict[str, str]:
         if len(called(name)) <= _LONGEST
         else kind
         if len(kind) <= _LONGEST and kinds.count(kind) == 1
+        else f"no. {k} ({kind})"
+        if len(kind) <= _LONGEST
         else f"no. {k}"
         for k, (name, kind) in enumerate(zip(names, kinds, strict=True), 1)
     }
-    return short_ones if len({*short_ones.values()}) == len(names) else {x: x for x in names}
+    return short_ones if len({*short_ones.values()}) == len(names) else _names(names)
 
 
-def _of(comparison: Comparison, place: int, key: str) -> float:
-    return next(x.value for x in comparison.readings[place] if x.key == key)
+def _of(comparison: Comparison, place: int, key: str) -> Reading:
+    return next(x for x in comparison.readings[place] if x.key == key)
 
 
 def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
-    """One for each: how many members are found, and its ε; the least is marked."""
+    """One for each: how many members are found, and its ε; who surely leaks least is marked."""
+    names = _names(comparison.names)
     found = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
+    epsilons = [_of(comparison, k, "epsilon") for k in range(len(comparison.names))]
     numbered = any(text.startswith("no. ") for text in _shortly(comparison.names).values())
     return tuple(
         Card(
-            f"{k + 1}. {called(name)}" if numbered else called(name),
-            one_decimal(100 * found[k], True),
+            f"{k + 1}. {names[name]}" if numbered else names[name],
+            f"{_SIGNS[found[k].relation]}{one_decimal(100 * found[k].value, True)}",
             "of 100",
-            f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε = "
-            f"{short(_of(comparison, k, 'epsilon'), 3, True)} at δ = {short(state.at_delta)}",
-            mark=Mark.GOOD if found[k] == min(found) else Mark.PLAIN,
+            f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε "
+            f"{epsilons[k].relation} {short(epsilons[k].value, 3, True)} at δ = "
+            f"{short(state.at_delta)}",
+            mark=Mark.GOOD if _surely_least(found, k) else Mark.PLAIN,
         )
         for k, name in enumerate(comparison.names)
     )
 
 
+_SIGNS = {"=": "", "≤": "≤ "}
+
+
+def _surely_least(found: Sequence[Reading], place: int) -> bool:
+    """Whether no other finds fewer, whatever lies below the bounds."""
+    least = found[place]
+    return all(
+        other.value >= least.value and (other.relation == "=" or least.relation == "≤")
+        for other in found
+    )
+
+
 def _sentences(comparison: Comparison, deployed: Sequence[Deployment]) -> tuple[str, ...]:
-    said = []
+    said = [*filter(None, (comparison.renamed(_names(comparison.names)).neighbours(),))]
     if not comparison.pairs:
         said.append("Who leaks more was not computed: tick it, or run the code below.")
     if len({deployment.per for deployment in deployed}) > 1:
@@ -376,9 +410,7 @@ def _height(fnr: float, picture: str) -> float:
 
 def _report(state: CompareState) -> ResultDocument:
     comparison = _compared(state)
-    names = {name: called(name) for name in comparison.names}
-    if len({*names.values()}) < len(names):
-        names = {name: name for name in names}
+    names = _names(comparison.names)
     deployed = {each.name: each for each in state.deployments.values()}
     about = {
         names[name]: f"{deployed[name].promise}, for {deployed[name].per}"

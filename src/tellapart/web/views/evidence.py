@@ -68,7 +68,8 @@ def cards(summary: AuditSummary) -> tuple[Card, ...]:
             "any true guarantee has at least this",
             "ε",
         )
-        for what, bound in summary.epsilons[:1]
+        for what, bound in summary.epsilons
+        if what == f"ε at δ = {short(result.delta)}"
     ]
     spent = summary.ledger
     if spent is not None:

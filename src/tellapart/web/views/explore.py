@@ -118,7 +118,8 @@ def _answer(state: ExploreState) -> Answer:
     return Answer(
         headline=(
             f"Of {crowd.people:,} people, {count(crowd.members)} are members. An attack that "
-            f"flags {count(crowd.flagged)} non-members finds at most {crowd.most:,} of them."
+            f"flags {count(crowd.flagged)} non-members finds at most {crowd.most:,} of the "
+            f"{count(crowd.members)} members."
         ),
         number=f"{crowd.most:,}",
         aside=f"Guessing finds {count(crowd.guessed)}.",
