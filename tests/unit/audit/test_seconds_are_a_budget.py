@@ -14,8 +14,9 @@ import pytest
 import tellapart as ta
 from tellapart import audit, deadline
 from tellapart.audit import domains
+from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.probing.calling import kept_calls
-from tellapart.audit.probing.probe_run import fewest_calls
+from tellapart.audit.probing.probe_run import FEWEST, fewest_calls, held_out
 from tellapart.errors import LimitReached
 
 CLAIM = ta.guarantee(epsilon=1)
@@ -177,10 +178,32 @@ def test_a_folder_is_of_no_use_where_one_run_does_not_suffice_for_its_end(monkey
 
 def test_pairs_that_the_budget_does_not_suffice_for_are_named(monkeypatch):
     clock = Clock(monkeypatch, 0.1, 0.1, 0.1, 0.3)
-    audited = by_step(clock, 1.0, seconds=100.0)
-    assert 1 <= len(audited.pairs) == len(audited.shown) < 7
-    assert "seconds=100 did not suffice for" in str(audited)
-    assert "which were not probed" in audited.verdict.remarks[0]
+    audited = by_step(clock, 0.05, seconds=100.0)
+    assert audited.refuted
+    assert 1 <= len(audited.pairs) == len(audited.shown) == 4 - len(audited.left_out) < 4
+    assert "one record or two" in [pair.name for pair in audited.left_out]
+    assert f"did not suffice for {len(audited.left_out)} of 4 pairs" in str(audited)
+    assert "which were not probed: " in audited.verdict.remarks[0]
+    assert "a pair left out would show" in audited.hint
+    assert audited.verdict.confidence == pytest.approx(0.95)  # of all pairs planned
+
+
+def test_some_pairs_of_a_step_are_no_verdict_unless_they_refute(monkeypatch):
+    with pytest.raises(LimitReached, match=r"Pairs probed: [123] of 4, without .*one record or"):
+        by_step(Clock(monkeypatch, 0.1, 0.1, 0.1, 0.3), 1.0, seconds=100.0)
+
+
+def test_where_one_pair_alone_fits_it_shows_that_nothing_is_clipped(monkeypatch):
+    clock = Clock(monkeypatch, 0.002)
+
+    def unclipped(gradients, rng):
+        clock.call()
+        return rng.normal(gradients.sum(axis=0), 1.0)
+
+    audited = audit.step(unclipped, clip=1.0, noise_multiplier=1.0, seconds=0.4)
+    assert audited.refuted
+    assert len(audited.pairs) < 5
+    assert clock.now < 0.402
 
 
 def test_models_that_were_not_trained_in_time_count_as_mistakes(monkeypatch):
@@ -251,7 +274,8 @@ def test_another_limit_has_words_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
 def test_the_fewest_calls_are_just_enough(epsilon):
-    from tellapart.audit.probing.probe_run import FEWEST, planned_evidence
+    def planned_evidence(calls, level):
+        return at_ranks(unseen_scores(2 * (calls - held_out(calls))), level)
 
     claim = ta.guarantee(epsilon=epsilon)
     fewest = fewest_calls(claim, 0.05)
