@@ -255,9 +255,19 @@ def test_what_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
 def test_workers_keep_the_budget(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
         begun = time.monotonic()
-        with pytest.raises(LimitReached, match=r"made here: .* needed for a verdict"):
+        with pytest.raises(LimitReached, match=r"made: .* or more, .* needed for a verdict"):
             audit.training(dozes, PEOPLE, claim=CLAIM, models=1_000, seconds=1.0)
     assert time.monotonic() - begun < 30
+
+
+def test_a_sequential_test_counts_the_calls_of_workers():
+    def naps(count, rng):
+        time.sleep(0.003)
+        return count + 0.01 * rng.laplace()
+
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        verdict = audit.probe(naps, 0, 1, claim=CLAIM, seconds=2.0, until_decided=True)
+    assert verdict.refuted
 
 
 def dozes(people, seed):

@@ -392,7 +392,8 @@ def _drawn(
 
 
 def _sought(past: list[Outputs], seek: EventSearch) -> Event:
-    return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
+    with deadline.unpaid():
+        return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
 
 
 def _happened(event: Event, fresh: list[Outputs]) -> tuple[Array, Array]:
