@@ -176,6 +176,16 @@ def test_a_folder_is_of_no_use_where_one_run_does_not_suffice_for_its_end(monkey
     assert clock.calls == 6
 
 
+@pytest.mark.parametrize("folder", [True, False], ids=["kept", "not kept"])
+def test_a_sequential_test_needs_time_for_its_first_batch_alone(monkeypatch, tmp_path, folder):
+    asked = {"samples": 3_000, "seconds": BUDGET} | ({"folder": tmp_path / "k"} if folder else {})
+    verdict, error = ended("until decided", Clock(monkeypatch, 0.1), 0.05, **asked)
+    assert error is None
+    assert verdict.refuted
+    _, error = ended("until decided", Clock(monkeypatch, 0.5), 0.05, **asked)
+    assert said(error)[1] < 300  # calls, of which 6,000 were allowed
+
+
 def test_pairs_that_the_budget_does_not_suffice_for_are_named(monkeypatch):
     clock = Clock(monkeypatch, 0.1, 0.1, 0.1, 0.3)
     audited = by_step(clock, 0.05, seconds=100.0)
