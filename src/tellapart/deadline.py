@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tellapart.errors import LimitReached
 
@@ -23,19 +23,31 @@ _END: ContextVar[float] = ContextVar("_END", default=math.inf)
 _MEMORY: ContextVar[float] = ContextVar("_MEMORY", default=math.inf)
 
 
+class Receipt(NamedTuple):
+    """Calls that a worker has made, and the seconds that its tasks took."""
+
+    calls: int
+    seconds: float
+
+    def plus(self, other: Receipt) -> Receipt:
+        """Both together."""
+        return Receipt(self.calls + other.calls, self.seconds + other.seconds)
+
+
 class CallPurse:
     """Seconds that calls of the code under audit may take: whoever makes one asks before it.
 
     One that was begun is let finish, so that at most one call goes beyond. What is worked out from
-    outputs, as far as it is `unpaid`, takes nothing from it.
+    outputs, as far as it is `unpaid`, takes nothing from it, and neither does starting workers.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
         self.seconds, self._began = seconds, time.monotonic()
         self.extended = 0.0  # by what was unpaid
-        self.calls = 0  # made in this thread, by the outputs asked for
-        self.elsewhere = False  # whether workers made others
-        self._first: float | None = None  # when the first of them was begun
+        self.calls = 0  # by the outputs asked for, here and in all tasks that workers finished
+        self.elsewhere = False  # whether workers make some
+        self.on_workers = Receipt(0, 0.0)  # how many of them workers made, in how many seconds
+        self._first = 0.0  # what was spent when the first of them was begun
 
     @property
     def took(self) -> float:
@@ -48,9 +60,17 @@ class CallPurse:
         return max(self.seconds - self.took, 0.0)
 
     @property
+    def spent(self) -> float:
+        """Seconds of the purse that are gone."""
+        return self.took - self.extended
+
+    @property
     def each(self) -> float:
-        """Seconds a call, since the first."""
-        return 0.0 if self._first is None else (self.took - self._first) / max(self.calls, 1)
+        """Seconds a call, since the first; with workers at most what it takes one of them."""
+        if not self.calls:
+            return 0.0
+        by_the_clock, (calls, seconds) = (self.spent - self._first) / self.calls, self.on_workers
+        return min(by_the_clock, seconds / calls) if calls else by_the_clock
 
     def check(self) -> None:
         """Refuse to go on where nothing is left."""
@@ -60,8 +80,15 @@ class CallPurse:
     def pay(self, outputs: int) -> None:
         """Take note of one more call, of so many outputs; refused where nothing is left."""
         self.check()
+        self._first = self._first if self.calls else self.spent
         self.calls += outputs
-        self._first = self.took if self._first is None else self._first
+
+    def note(self, receipt: Receipt) -> None:
+        """Take note of the calls of a task that a worker has finished."""
+        if receipt.calls and not self.calls:
+            self._first = max(self.spent - receipt.seconds, 0.0)
+        self.calls += receipt.calls
+        self.on_workers = self.on_workers.plus(receipt)
 
     def extend(self, seconds: float) -> None:
         """Let it last so many seconds longer."""
@@ -70,11 +97,12 @@ class CallPurse:
 
     def add(self, other: CallPurse) -> None:
         """Take note of the calls paid for from a purse within this one."""
+        self.extend(other.extended)
+        if other.calls and not self.calls:
+            self._first = self.spent - other.spent + other._first
         self.calls += other.calls
         self.elsewhere |= other.elsewhere
-        self.extend(other.extended)
-        if self._first is None and other._first is not None:
-            self._first = self.took - other.took + other._first
+        self.on_workers = self.on_workers.plus(other.on_workers)
 
 
 _PURSE: ContextVar[CallPurse | None] = ContextVar("_PURSE", default=None)
@@ -159,22 +187,36 @@ def carried() -> Callable[[], Limits]:
     return limits
 
 
-def sent_elsewhere() -> None:
-    """Note that calls are made by workers, where they are not counted."""
+def sent_elsewhere() -> bool:
+    """Note that calls are made by workers; whether these are the first that a purse pays for."""
     purse = _PURSE.get()
-    if purse is not None:
-        purse.elsewhere = True
+    if purse is None or math.isinf(purse.left):
+        return False
+    first, purse.elsewhere = not purse.elsewhere, True
+    return first
+
+
+def paid_elsewhere(receipts: Iterable[Receipt]) -> None:
+    """Take note of the calls that workers have made."""
+    purse = _PURSE.get()
+    for receipt in receipts:
+        if purse is not None:
+            purse.note(receipt)
 
 
 @contextmanager
-def on_worker(limits: tuple[float, float], calls: float) -> Iterator[None]:
-    """The limits of whoever sent a task, which threads and processes do not know by themselves."""
+def on_worker(limits: tuple[float, float], calls: float) -> Iterator[Callable[[], Receipt]]:
+    """The limits of whoever sent a task, which threads and processes do not know by themselves.
+
+    Yields what tells of the calls that were made there; none are where they were counted already.
+    """
     with within(*limits):
         if _PURSE.get() is not None or math.isinf(calls):  # here, or no limit
-            yield
+            yield lambda: Receipt(0, 0.0)
             return
-        with paying(CallPurse(calls)):
-            yield
+        purse = CallPurse(calls)
+        with paying(purse):
+            yield lambda: Receipt(purse.calls, purse.spent)
 
 
 def left() -> float:

@@ -56,7 +56,7 @@ def map(  # noqa: A001
     # Whoever asked joblib for workers has imported it; without, it need not be loaded.
     if "joblib" not in sys.modules:
         begun, limits = _begun(todo, progress), deadline.carried()
-        return [_one(task, item, (*keys, place), *limits()) for place, item in begun]
+        return [_one(task, item, (*keys, place), *limits())[0] for place, item in begun]
     for _ in range(_TRIES):
         try:
             return _by_joblib(task, todo, keys, progress)
@@ -114,9 +114,13 @@ def _one(
     key: tuple[int, ...],
     limits: tuple[float, float],
     calls: float,
-) -> Result:
-    with deadline.on_worker(limits, calls):
-        return task(item, generator(key))
+) -> tuple[Result, deadline.Receipt]:
+    with deadline.on_worker(limits, calls) as receipt:
+        return task(item, generator(key)), receipt()
+
+
+def _started(task: object) -> None:
+    """Nothing: whoever was sent a task has started, and loaded what it takes."""
 
 
 def _by_joblib(
@@ -127,13 +131,17 @@ def _by_joblib(
 ) -> list[Result]:
     from joblib import Parallel, delayed, effective_n_jobs
 
-    if effective_n_jobs(None) != 1:
-        deadline.sent_elsewhere()
     # Large arrays travel whole: as read-only files they would behave otherwise than at home.
     workers, limits = Parallel(max_nbytes=None), deadline.carried()
+    jobs = effective_n_jobs(None)
+    if jobs != 1 and deadline.sent_elsewhere():
+        with deadline.unpaid():
+            workers(delayed(_started)(task) for _ in range(jobs))
     call = delayed(_one)
-    return list(
+    both = list(
         workers(
             call(task, item, (*keys, place), *limits()) for place, item in _begun(todo, progress)
         )
     )
+    deadline.paid_elsewhere(receipt for _, receipt in both)
+    return [result for result, _ in both]

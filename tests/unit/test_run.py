@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import joblib
 import numpy as np
 import pytest
 
-from tellapart import run
+from tellapart import deadline, run
 from tellapart.errors import InvalidArgument, Unsupported
 
 ITEMS = list(range(7))
@@ -146,3 +147,33 @@ def test_progress_is_told_and_changes_nothing(jobs):
         found = run.map(task, range(4), 7, told.append)
     assert told == [0, 0.25, 0.5, 0.75]
     assert found == run.map(task, range(4), 7)
+
+
+def pays(item, rng):
+    for _ in range(item):
+        deadline.before_call()
+    time.sleep(0.01 * item)
+    return item
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_calls_of_workers_are_counted_once(jobs):
+    purse = deadline.CallPurse(60.0)
+    with joblib.parallel_config(backend="threading", n_jobs=jobs), deadline.paying(purse):
+        assert run.map(pays, [1, 2, 3], seed=0) == [1, 2, 3]
+        assert run.map(pays, [4], seed=0) == [4]
+    assert purse.calls == 10
+    assert purse.on_workers.calls == (10 if jobs == 2 else 0)
+    assert purse.elsewhere == (jobs == 2)
+
+
+def test_starting_workers_is_charged_neither_to_the_budget_nor_to_a_call(monkeypatch):
+    monkeypatch.setattr(run, "_started", lambda task: time.sleep(0.5))
+    purse = deadline.CallPurse(60.0)
+    with joblib.parallel_config(backend="threading", n_jobs=2), deadline.paying(purse):
+        run.map(pays, [1], seed=0)
+        first = purse.took
+        run.map(pays, [1, 2], seed=0)
+    assert first > 0.5 > purse.spent
+    assert purse.took < first + 0.5  # once alone
+    assert 0.009 < purse.each < 0.1

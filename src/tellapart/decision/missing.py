@@ -13,6 +13,7 @@ from tellapart.decision.record import Decision
 # What nobody has said yet: texts that begin like this, and a day long gone.
 TODO = "TODO: "
 UNSET = date(1970, 1, 1)
+_STILL_TO_SAY = re.compile(r"\W*(todo|tbd|fixme)\b|\s*([?….-]\s*)+$", re.IGNORECASE)
 # Words about one release, which no other has: an example of them is no answer.
 _OWN_WORDS = frozenset(
     {
@@ -58,8 +59,14 @@ def asked(place: str) -> str:
 
 
 def unsaid(value: Any) -> bool:
-    """Whether a text or a day is still to be said."""
-    return value in (UNSET, str(UNSET)) or str(value).startswith(TODO.strip())
+    """Whether a text or a day is still to be said.
+
+    >>> [unsaid(text) for text in ("todo - ask Ada", "TBD", "...", "?", "Todorov, who signs")]
+    [True, True, True, True, False]
+    """
+    return value in (UNSET, str(UNSET)) or (
+        isinstance(value, str) and _STILL_TO_SAY.match(value) is not None
+    )
 
 
 def _example(key: str, value: Any) -> bool:

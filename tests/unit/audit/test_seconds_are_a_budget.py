@@ -176,12 +176,44 @@ def test_a_folder_is_of_no_use_where_one_run_does_not_suffice_for_its_end(monkey
     assert clock.calls == 6
 
 
+@pytest.mark.parametrize("folder", [True, False], ids=["kept", "not kept"])
+def test_a_sequential_test_needs_time_for_its_first_batch_alone(monkeypatch, tmp_path, folder):
+    asked = {"samples": 3_000, "seconds": BUDGET} | ({"folder": tmp_path / "k"} if folder else {})
+    verdict, error = ended("until decided", Clock(monkeypatch, 0.1), 0.05, **asked)
+    assert error is None
+    assert verdict.refuted
+    _, error = ended("until decided", Clock(monkeypatch, 0.5), 0.05, **asked)
+    assert said(error)[1] < 300  # calls, of which 6,000 were allowed
+
+
 def test_pairs_that_the_budget_does_not_suffice_for_are_named(monkeypatch):
     clock = Clock(monkeypatch, 0.1, 0.1, 0.1, 0.3)
-    audited = by_step(clock, 1.0, seconds=100.0)
-    assert 1 <= len(audited.pairs) == len(audited.shown) < 7
-    assert "seconds=100 did not suffice for" in str(audited)
-    assert "which were not probed" in audited.verdict.remarks[0]
+    audited = by_step(clock, 0.05, seconds=100.0)
+    assert audited.refuted
+    assert 1 <= len(audited.pairs) == len(audited.shown) == 4 - len(audited.left_out) < 4
+    assert "one record or two" in [pair.name for pair in audited.left_out]
+    assert f"did not suffice for {len(audited.left_out)} of 4 pairs" in str(audited)
+    assert "which were not probed: " in audited.verdict.remarks[0]
+    assert "a pair left out would show" in audited.hint
+    assert audited.verdict.confidence == pytest.approx(0.95)  # of all pairs planned
+
+
+def test_some_pairs_of_a_step_are_no_verdict_unless_they_refute(monkeypatch):
+    with pytest.raises(LimitReached, match=r"Pairs probed: [123] of 4, without .*one record or"):
+        by_step(Clock(monkeypatch, 0.1, 0.1, 0.1, 0.3), 1.0, seconds=100.0)
+
+
+def test_where_one_pair_alone_fits_it_shows_that_nothing_is_clipped(monkeypatch):
+    clock = Clock(monkeypatch, 0.002)
+
+    def unclipped(gradients, rng):
+        clock.call()
+        return rng.normal(gradients.sum(axis=0), 1.0)
+
+    audited = audit.step(unclipped, clip=1.0, noise_multiplier=1.0, seconds=0.4)
+    assert audited.refuted
+    assert len(audited.pairs) < 5
+    assert clock.now < 0.402
 
 
 def test_models_that_were_not_trained_in_time_count_as_mistakes(monkeypatch):
@@ -233,9 +265,19 @@ def test_what_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
 def test_workers_keep_the_budget(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
         begun = time.monotonic()
-        with pytest.raises(LimitReached, match=r"made here: .* needed for a verdict"):
+        with pytest.raises(LimitReached, match=r"made: .* or more, .* needed for a verdict"):
             audit.training(dozes, PEOPLE, claim=CLAIM, models=1_000, seconds=1.0)
     assert time.monotonic() - begun < 30
+
+
+def test_a_sequential_test_counts_the_calls_of_workers():
+    def naps(count, rng):
+        time.sleep(0.003)
+        return count + 0.01 * rng.laplace()
+
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        verdict = audit.probe(naps, 0, 1, claim=CLAIM, seconds=2.0, until_decided=True)
+    assert verdict.refuted
 
 
 def dozes(people, seed):

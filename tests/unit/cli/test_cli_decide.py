@@ -55,6 +55,25 @@ def test_a_file_is_begun_answered_and_checked(run, folder):
     assert out.splitlines()[0].startswith("STANDS: sigma = 4 keeps every limit")
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["TODO", "todo: say", " Todo ask Ada", "[tbd]", "FIXME", "?", "??", "…", "...", " - "],
+)
+def test_words_that_say_that_they_are_to_come_are_no_answer(run, written, words):
+    (line,) = re.findall(r"^owner = .*", ANSWERED, re.MULTILINE)
+    written((line, f'owner = "{words}"'))
+    code, out, err = run("decide --check --today 2027-11-17")
+    assert (code, err) == (3, "")
+    assert out.startswith("NO VERDICT: a draft: 1 answer is missing (decided.owner)")
+
+
+@pytest.mark.parametrize("words", ["Todorov", "T. B. Downs", "who?", "A...", "tbdata team"])
+def test_names_that_look_like_such_words_are_answers(run, written, words):
+    (line,) = re.findall(r"^owner = .*", ANSWERED, re.MULTILINE)
+    written((line, f'owner = "{words}"'))
+    assert run("decide --check --today 2027-11-17")[0] == 0
+
+
 def test_a_file_that_exists_is_never_overwritten(run, folder):
     (folder / "mine.toml").write_text("mine", encoding="utf-8")
     code, out, err = run("decide --init mine.toml")

@@ -67,12 +67,12 @@ class Purse(deadline.CallPurse):
         """No verdict: say what was run, and what a verdict would take."""
         price = max(self.each if each is None else each, 1e-9)
         allow = _rounded_up(_MORE * max(self.needed, self.calls + 1) * price / _PLANNED)
-        here = " here" if self.elsewhere else ""
+        more = " or more" if self.elsewhere else ""  # of tasks that were not finished
         needed = math.ceil(max(self.needed, self.calls + 1))
         hint = f", {self.hint}" if self.hint else ""
         raise LimitReached(
             f"no verdict: a budget of {short(self.given)} s is too little. "
-            f"{self.what.capitalize()} made{here}: {self.calls:,}, of about {short(price, 2)} s "
+            f"{self.what.capitalize()} made: {self.calls:,}{more}, of about {short(price, 2)} s "
             f"each; needed for a verdict: {needed:,}. Allow {allow} s{hint}"
         )
 

@@ -134,14 +134,16 @@ def probe(
         purse.hint = f"or run the same again: finished calls are kept in {folder}"
     few = 2 * _FIRST if until_decided else FEWEST
     takes_size = asked_for(mechanism)[1] if callable(mechanism) else False
-    purse.needed = pace.in_all(few if told is None else told, batches=takes_size)
+    least = few if told is None or until_decided else told
+    purse.needed = pace.in_all(least, batches=takes_size)
     with pace.spending(purse):
         caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
         pace.refuse_hopeless(caller, (d0, d1), key)
         if purse.limited:
             if folder is not None:  # what comes at the end must fit into one run
-                purse.needed = purse.calls + 2 * (count + calls_apart(caller, count))
-                if not purse.affords(2 * calls_apart(caller, count)):
+                least = few if until_decided else count  # which may be decided after one batch
+                purse.needed = purse.calls + 2 * (least + calls_apart(caller, least))
+                if not purse.affords(2 * calls_apart(caller, least)):
                     purse.hint = ""
                     purse.refuse()
             elif not until_decided:
@@ -392,7 +394,8 @@ def _drawn(
 
 
 def _sought(past: list[Outputs], seek: EventSearch) -> Event:
-    return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
+    with deadline.unpaid():
+        return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
 
 
 def _happened(event: Event, fresh: list[Outputs]) -> tuple[Array, Array]:

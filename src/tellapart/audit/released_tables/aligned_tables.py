@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ class AlignedTables:
 
     Categories are whole numbers, the same in all three; a missing number is NaN. From numbers that
     differ in digits that doubles do not have, ``offsets`` are taken off (see `exact_columns`).
+    ``rounded`` has the columns that some table has in a coarser type than another, with that type.
     """
 
     columns: tuple[str, ...]
@@ -32,6 +34,7 @@ class AlignedTables:
     original: Array
     released: Array
     control: Array
+    rounded: Mapping[str, str]
 
     @property
     def pool(self) -> Array:
@@ -64,7 +67,7 @@ def aligned(original: Any, released: Any, control: Any) -> AlignedTables:
         for what, table in tables.items()
     }
     for what, held in read.items():
-        rows = {name: len(values) for name, (_, values) in held.items()}
+        rows = {name: len(column.values) for name, column in held.items()}
         if len(set(rows.values())) > 1:
             _checks.refuse(what, "have columns of one length", rows)
         if not max(rows.values()):
@@ -74,26 +77,31 @@ def aligned(original: Any, released: Any, control: Any) -> AlignedTables:
     numeric, offsets = (
         np.array([part[k] for part in parts], dtype=kind) for k, kind in ((0, bool), (2, float))
     )
-    return AlignedTables(tuple(names), numeric, offsets, *made)
+    rounded = {name: part.rounded for name, part in zip(names, parts, strict=True) if part.rounded}
+    first, second, third = made
+    return AlignedTables(tuple(names), numeric, offsets, first, second, third, rounded)
 
 
 class _Column(NamedTuple):
     numeric: bool
     values: list[Array]  # of each table
     offset: float = 0.0
+    rounded: str = ""  # to what, where tables differ in that
 
 
-def _column(name: str, sides: list[exact_columns.Kinds]) -> _Column:
+def _column(name: str, sides: list[exact_columns.ReadColumn]) -> _Column:
     """Whether a column holds numbers, and its values in all tables."""
-    kinds = [kind for kind, _ in sides]
+    kinds = [side.kind for side in sides]
     known = {kind for kind in kinds if kind}
     if len(known) > 1:
         pairs = zip(_NAMES, kinds, strict=True)
         said = ", ".join(f"{kind or 'nothing'} in {what}" for what, kind in pairs)
         raise InvalidArgument(f"column {name!r} must be of one kind in all tables, has {said}")
-    held = [values for _, values in sides]
+    held = [side.values for side in sides]
     if known - {exact_columns.CATEGORIES}:
-        return _Column(True, *exact_columns.joint(name, held, *known))
+        precision, differs = exact_columns.coarsest(sides)
+        values, offset = exact_columns.joint(name, held, known.pop(), precision)
+        return _Column(True, values, offset, precision.name if differs else "")
     codes: dict[Any, int] = {}
     return _Column(False, [_codes(values, codes) for values in held])
 

@@ -3,6 +3,9 @@
 Numbers are kept as doubles that are equal where the values are, and in their order: where the
 nearest doubles of two values are one, differences from the least value are taken, which is noted,
 and what is still equal is moved apart by the least step.
+
+A copy that was written in a narrower type (single or half precision, seconds in place of
+nanoseconds) is a copy: a column is compared at the coarsest precision that any table has it in.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -30,11 +33,35 @@ _MEASURED = (_DATES, _ZONED, _DURATIONS, _TIMES)
 _NANO = {"D": 86_400_000_000_000, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _EPOCH = datetime(1970, 1, 1)
 
-Kinds = tuple[str, list[Any]]
+
+class Precision(NamedTuple):
+    """How precise a type is: its step in nanoseconds, or of floats that of the number 1."""
+
+    step: float
+    name: str
 
 
-def read(table: Any, name: str) -> Kinds:
-    """What a column holds, in a word, and its values: exact numbers, or Python's own objects."""
+_HALF, _SINGLE = Precision(2.0**-10, "float16"), Precision(2.0**-23, "float32")
+_FLOATS = {
+    "float16": _HALF,
+    "halffloat": _HALF,
+    "float32": _SINGLE,
+    "float": _SINGLE,  # Arrow's
+}
+# As doubles and nanoseconds are: finer than all that is rounded to.
+_FINEST = Precision(0.0, "")
+
+
+class ReadColumn(NamedTuple):
+    """What a column holds, in a word, its values, and the precision of its type."""
+
+    kind: str
+    values: list[Any]
+    precision: Precision = _FINEST
+
+
+def read(table: Any, name: str) -> ReadColumn:
+    """A column of exact numbers, or of Python's own objects."""
     values = columns.raw(table, name)
     counted = _counted(values)
     if counted is not None:
@@ -42,23 +69,39 @@ def read(table: Any, name: str) -> Kinds:
     held = [None if _not_a_number(value) else value for value in _listed(values)]
     known = {_kind(value) for value in held if value is not None}
     if not known:
-        return "", held
+        return ReadColumn("", held)
     if known <= {NUMBERS, *_MEASURED} and len(known) == 1:
         (kind,) = known
-        return kind, [None if value is None else _exact(value, kind) for value in held]
+        exact = [None if value is None else _exact(value, kind) for value in held]
+        return ReadColumn(kind, exact, _precision(values, held))
     if known == {_DATES, _ZONED}:
         raise InvalidArgument(
             f"column {name!r} must have a time zone in all rows or in none: it has times of both "
             "kinds"
         )
-    return CATEGORIES, held
+    return ReadColumn(CATEGORIES, held)
 
 
-def joint(name: str, sides: list[list[Any]], kind: str) -> tuple[list[Array], float]:
+def coarsest(sides: Iterable[ReadColumn]) -> tuple[Precision, bool]:
+    """The precision that all tables have a column in, and whether some have it in a finer one."""
+    known = [side.precision for side in sides if side.kind]
+    most = max(known, default=_FINEST)
+    return most, min(known, default=_FINEST) != most
+
+
+def joint(
+    name: str, sides: list[list[Any]], kind: str, precision: Precision
+) -> tuple[list[Array], float]:
     """Numbers of all tables as doubles, NaN where missing; and what was taken off each.
 
-    Where some are floats, all are as precise as these: others are rounded to doubles, too.
+    Where some are floats, all are as precise as these: others are rounded to doubles, too, and all
+    to the ``precision`` of the coarsest.
     """
+    if precision.step:
+        sides = [
+            [None if value is None else _rounded(name, value, kind, precision) for value in side]
+            for side in sides
+        ]
     if any(isinstance(value, float) for side in sides for value in side):
         sides = [
             [None if value is None else _double(name, value) for value in side] for side in sides
@@ -106,7 +149,38 @@ def _all(values: Iterable[Any]) -> tuple[Any, ...]:
 # -- values as they are -----------------------------------------------------------------------
 
 
-def _counted(values: Any) -> Kinds | None:
+def _rounded(name: str, value: Any, kind: str, precision: Precision) -> Any:
+    """A number in a narrower type, or a time at the last full unit; what is too large stays."""
+    if kind in _MEASURED:
+        return value - value % int(precision.step)
+    number = _double(name, value)
+    with np.errstate(over="ignore"):
+        narrow = float(np.dtype(precision.name).type(number))
+    return narrow if math.isfinite(narrow) else number
+
+
+def _precision(values: Any, held: list[Any]) -> Precision:
+    """That of a column's type; days where all are days."""
+    kind = getattr(values, "dtype", getattr(values, "type", None))
+    if all(value is None or type(value) is date for value in held):
+        return _unit("D", 1)
+    return _FLOATS.get(str(kind).lower().removesuffix("[pyarrow]"), _FINEST)
+
+
+def _unit(unit: str, step: int) -> Precision:
+    scale = _NANO[unit] * step
+    return _FINEST if scale == 1 else Precision(float(scale), _UNITS.get(scale, f"{scale:,} ns"))
+
+
+_UNITS = {
+    _NANO["D"]: "days",
+    _NANO["s"]: "seconds",
+    _NANO["ms"]: "milliseconds",
+    _NANO["us"]: "microseconds",
+}
+
+
+def _counted(values: Any) -> ReadColumn | None:
     """Times of arrays and frames, counted in nanoseconds; None for what holds no times.
 
     As lists of Python's objects they would lose what is below a microsecond.
@@ -116,11 +190,13 @@ def _counted(values: Any) -> Kinds | None:
     if arrow is not None and str(arrow).startswith(_ARROW):
         bits = f"int{arrow.bit_width}"
         kind = _of(str(arrow), getattr(arrow, "tz", None))
-        return kind, _scaled(values.cast(bits).to_pylist(), arrow.unit)
+        counts = _scaled(values.cast(bits).to_pylist(), arrow.unit)
+        return ReadColumn(kind, counts, _unit(arrow.unit, 1))
     if type(values).__module__.startswith("polars") and str(values.dtype).startswith(_POLARS):
         kind = _of(str(values.dtype), getattr(values.dtype, "time_zone", None))
         unit = getattr(values.dtype, "time_unit", "ns")
-        return kind, _scaled(values.to_physical().to_list(), unit)
+        counts = _scaled(values.to_physical().to_list(), unit)
+        return ReadColumn(kind, counts, _unit(unit, 1))
     if type(values).__module__.startswith("pandas") and zone is not None:
         values = values.dt.tz_convert("UTC").dt.tz_localize(None)
     array = values.to_numpy() if type(values).__module__.startswith("pandas") else values
@@ -138,7 +214,7 @@ def _counted(values: Any) -> Kinds | None:
         for value, gone in zip(whole, np.isnat(array).tolist(), strict=True)
     ]
     kind = _DURATIONS if array.dtype.kind == "m" else _dates(zone)
-    return kind, _scaled(held, unit)
+    return ReadColumn(kind, _scaled(held, unit), _unit(unit, step))
 
 
 _ARROW, _POLARS = ("timestamp", "duration", "time32", "time64"), ("Datetime", "Duration", "Time")
@@ -175,7 +251,7 @@ def _of_array(value: Any) -> Any:
     if np.isnat(value):
         return None
     counted = _counted(np.array([value]))
-    return None if counted is None else _Nanoseconds(*counted)
+    return None if counted is None else _Nanoseconds(counted.kind, counted.values)
 
 
 class _Nanoseconds:
@@ -211,8 +287,7 @@ def _exact(value: Any, kind: str) -> Any:
         return value
     if kind == _TIMES:
         value = datetime.combine(_EPOCH, value)
-    if kind == _ZONED:
-        value = value.astimezone(UTC).replace(tzinfo=None)
+    zone = value.utcoffset() if kind == _ZONED else None
     below = getattr(value, "nanosecond", getattr(value, "nanoseconds", 0))  # of pandas' own
     if isinstance(value, timedelta):
         return _microseconds(value) * 1_000 + below
@@ -227,7 +302,7 @@ def _exact(value: Any, kind: str) -> Any:
         value.second,
         value.microsecond,
     )
-    return _microseconds(plain - _EPOCH) * 1_000 + below
+    return _microseconds(plain - _EPOCH - (zone or timedelta(0))) * 1_000 + below
 
 
 def _microseconds(span: timedelta) -> int:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -130,10 +130,15 @@ class TableAttack:
 
 @dataclass(frozen=True, eq=False)
 class TableAudit:
-    """What attacks on a released table show; all their tests hold together."""
+    """What attacks on a released table show; all their tests hold together.
+
+    ``rounded`` has the columns whose type is coarser in one table than in another, with that type:
+    they are compared at its precision, so that values which differ less count as equal.
+    """
 
     attacks: tuple[TableAttack, ...]
     confidence: float
+    rounded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def leaks(self) -> bool:
@@ -175,7 +180,11 @@ class TableAudit:
                     short(attack.p_value, 2, up=True),
                 ]
             )
-        return f"{self.headline}\n{aligned_text(rows)}"
+        lines = [self.headline, aligned_text(rows)]
+        if self.rounded:
+            columns = ", ".join(f"{name} ({kind})" for name, kind in self.rounded.items())
+            lines.append(f"Compared at the coarsest precision of the three tables: {columns}.")
+        return "\n".join(lines)
 
 
 def tables(
@@ -199,8 +208,10 @@ def tables(
     of a record (by default every other column); inferring each of the ``secrets`` (by default every
     column) from all other columns, numbers up to a relative ``tolerance``. At most ``attacks``
     descriptions are tried, and so many records of each table. Tables are pandas, Polars or Arrow
-    tables or dicts of columns. ``progress=True`` shows a bar with the time left, or a line a minute
-    where nobody watches; where attacks take longer than a minute, a warning says how long.
+    tables or dicts of columns; a column whose type is coarser in one of them (single precision,
+    seconds) is compared at that precision, and named. ``progress=True`` shows a bar with the time
+    left, or a line a minute where nobody watches; where attacks take longer than a minute, a
+    warning says how long.
 
     >>> import numpy as np
     >>> from tellapart import audit
@@ -262,7 +273,7 @@ def tables(
         TableAttack(name, hits, other, share, every or name.startswith("singling out"))
         for name, (hits, other) in found
     )
-    return TableAudit(made, 1 - level)
+    return TableAudit(made, 1 - level, data.rounded)
 
 
 class SlowAttacks(UserWarning):

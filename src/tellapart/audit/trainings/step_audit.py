@@ -18,10 +18,16 @@ from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence, Finding, strongest
 from tellapart.audit.evidence.joint import together
+from tellapart.audit.level_budget import Entry
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import asked_for, detect_convention
 from tellapart.audit.probing.probe_run import fewest_calls, probe
-from tellapart.audit.trainings.step_pairs import StepPair, StepSetting, family
+from tellapart.audit.trainings.step_pairs import (
+    StepPair,
+    StepSetting,
+    family,
+    most_telling_first,
+)
 from tellapart.audit.verdict import NOT_REFUTED, NOTHING_TESTED, Verdict, describe
 from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
@@ -40,12 +46,14 @@ class StepAudit:
     """What a step gave away under each pair of neighbouring gradients, and the joint verdict.
 
     ``shown`` has the verdict on each pair by itself, at its share of the level; ``verdict`` is
-    that of all pairs together, at the confidence asked for.
+    that of all pairs together, at the confidence asked for. ``left_out`` are the pairs that a
+    budget did not suffice for: some only where another pair refutes the claim.
     """
 
     verdict: Verdict
     pairs: tuple[StepPair, ...]
     shown: tuple[Verdict, ...]
+    left_out: tuple[StepPair, ...] = ()
 
     @property
     def refuted(self) -> bool:
@@ -61,7 +69,8 @@ class StepAudit:
     @property
     def hint(self) -> str:
         """What usually is wrong where these pairs refute a claim: a guess, not a proof."""
-        return self.refuting[0].hint if self.refuted else ""
+        unless = "; or a simpler mistake, which a pair left out would show" if self.left_out else ""
+        return self.refuting[0].hint + unless if self.refuted else ""
 
     @property
     def evidence(self) -> Evidence:
@@ -129,7 +138,8 @@ def step(
     tries a gradient that is NaN; ``only`` keeps the pairs of these names. Every pair is probed
     with ``samples`` calls on each input, for an equal share of the level: 10,000 unless told, or as
     many as take about a minute in all, which a warning then says. ``seconds`` is a budget, as in
-    `probe`: pairs that it does not suffice for are left out, and named.
+    `probe`, and the most telling pairs come first: those that it does not suffice for are left out,
+    and named, where another pair refutes the claim; where none does, that is no verdict.
     ``progress`` is told which share of the pairs was begun, as in `probe`.
 
     >>> import numpy as np
@@ -159,22 +169,24 @@ def step(
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     pairs = _kept(family(setting), only)
-    takes_rng, _, needs_size = asked_for(step)
+    takes_rng, takes_size, needs_size = asked_for(step)
     asked: dict[str, Any] = {"rng": run.generator((key, _TRIAL))} if takes_rng else {}
-    shown: list[Verdict] = []
+    shown: dict[int, Verdict] = {}
+    share = level / len(pairs)
     purse = pace.Purse(seconds, hint="or keep fewer pairs by only=")
-    purse.needed = pace.in_all(told or _FEWEST)
+    fewest = _FEWEST if told or not purse.limited else fewest_calls(promise, share)
+    purse.needed = len(pairs) * pace.in_all(told or fewest, batches=takes_size)
     with pace.spending(purse):
         deadline.before_call()
         releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
         looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
-        calls = told or _affordable(
-            ScoredStep(step, looks[0]), pairs, key, promise, level / len(pairs), purse
-        )
+        calls = told or _affordable(ScoredStep(step, looks[0]), pairs, key, fewest, purse)
+        purse.needed = len(pairs) * pace.in_all(calls, batches=takes_size)
         with _progress.shown(progress, "pairs", len(pairs)) as tell:
-            for place, (pair, look) in enumerate(zip(pairs, looks, strict=True)):
+            for done, place in enumerate(most_telling_first(pairs, setting.clip)):
                 if tell is not None:
-                    tell(place / len(pairs))
+                    tell(done / len(pairs))
+                pair, look = pairs[place], looks[place]
                 try:
                     verdict = probe(
                         ScoredStep(step, look),
@@ -182,26 +194,21 @@ def step(
                         pair.present,
                         claim=promise,
                         samples=calls,
-                        confidence=1 - level / len(pairs),
+                        confidence=1 - share,
                         seed=_own(key, place),
                     )
                 except LimitReached:
-                    if not shown or not purse.limited or purse.left > 0:
+                    if not purse.limited or purse.left > 0:
                         raise
                     break
-                shown.append(_with_names(verdict, look.names(releases)))
-    return _joint(promise, pairs[: len(shown)], tuple(shown), _left_out(pairs[len(shown) :], purse))
-
-
-def _left_out(pairs: Sequence[StepPair], purse: pace.Purse) -> tuple[str, ...]:
-    """What to say of the pairs that the budget did not suffice for."""
-    if not pairs:
-        return ()
-    names = ", ".join(pair.name for pair in pairs)
-    return (
-        f"seconds={short(purse.given)} did not suffice for {len(pairs)} of the pairs, which were "
-        f"not probed: {names}.",
-    )
+                shown[place] = _with_names(verdict, look.names(releases))
+        left_out = tuple(pair for place, pair in enumerate(pairs) if place not in shown)
+        if left_out and not any(verdict.refuted for verdict in shown.values()):
+            names = ", ".join(pair.name for pair in left_out)
+            purse.hint += f". Pairs probed: {len(shown)} of {len(pairs)}, without {names}"
+            purse.refuse()
+    probed = tuple((pairs[place], shown[place]) for place in sorted(shown))
+    return _joint(promise, probed, left_out, share, purse)
 
 
 _USUAL = 10_000
@@ -211,8 +218,7 @@ def _affordable(
     step: Callable[..., Any],
     pairs: Sequence[StepPair],
     seed: int,
-    claim: Subject,
-    level: float,
+    fewest: int,
     purse: pace.Purse,
 ) -> int:
     """How many calls on each input of every pair fit into the time allowed, and a notice."""
@@ -220,8 +226,6 @@ def _affordable(
     caller = detect_convention(step, first.absent, first.present, seed=seed)
     each = pace.seconds_a_call(caller, first.absent, seed)
     if purse.limited:
-        fewest = fewest_calls(claim, level)
-        purse.needed = purse.calls + pace.in_all(fewest)
         if pace.fitting(caller, each, purse.plannable) < fewest:
             purse.refuse(each)
         return max(pace.fitting(caller, each, purse.plannable / len(pairs), _USUAL), fewest)
@@ -288,19 +292,33 @@ def _named(finding: Finding, names: list[str]) -> Finding:
 
 def _joint(
     claim: Subject,
-    pairs: tuple[StepPair, ...],
-    shown: tuple[Verdict, ...],
-    remarks: tuple[str, ...],
+    probed: tuple[tuple[StepPair, Verdict], ...],
+    left_out: tuple[StepPair, ...],
+    share: float,
+    purse: pace.Purse,
 ) -> StepAudit:
-    named = {pair.name: verdict for pair, verdict in zip(pairs, shown, strict=True)}
-    evidence = together({name: verdict.evidence for name, verdict in named.items()})
+    """All pairs as one; those left out keep their share of the level, as the clock chose them."""
+    evidence = together({pair.name: verdict.evidence for pair, verdict in probed})
+    remarks: tuple[str, ...] = ()
+    if left_out:
+        unused = tuple(Entry(f"{pair.name}: not probed", 1, share) for pair in left_out)
+        ledger = evidence.ledger
+        level = ledger.level + share * len(left_out)
+        ledger = replace(ledger, level=level, entries=(*ledger.entries, *unused))
+        evidence = replace(evidence, ledger=ledger)
+        names = ", ".join(pair.name for pair in left_out)
+        remarks = (
+            f"seconds={short(purse.given)} did not suffice for {len(left_out)} of "
+            f"{len(probed) + len(left_out)} pairs, which were not probed: {names}.",
+        )
     most = strongest(
-        replace(verdict.finding, where=f"{name}: {verdict.finding.where}")
-        for name, verdict in named.items()
+        replace(verdict.finding, where=f"{pair.name}: {verdict.finding.where}")
+        for pair, verdict in probed
         if verdict.finding is not None
     )
     joint = Verdict(claim, evidence, most, describe(claim), remarks=remarks)
-    return StepAudit(joint, pairs, shown)
+    pairs, shown = zip(*probed, strict=True)
+    return StepAudit(joint, pairs, shown, left_out)
 
 
 # Of many releases so many are looked at by themselves, and the last one.

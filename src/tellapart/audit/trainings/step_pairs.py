@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -60,6 +61,12 @@ def family(setting: StepSetting) -> tuple[StepPair, ...]:
     if setting.nan:
         pairs.append(_nan(setting))
     return tuple(pairs)
+
+
+def most_telling_first(pairs: Sequence[StepPair], clip: float) -> list[int]:
+    """The places of pairs, long canaries first: they show what one at the clip does, and more."""
+    norms = [np.nan_to_num(np.linalg.norm(pair.present[-1]), nan=0.0) for pair in pairs]
+    return sorted(range(len(pairs)), key=lambda place: -min(norms[place], 2 * clip))
 
 
 def _pair(

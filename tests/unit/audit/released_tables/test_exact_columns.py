@@ -167,3 +167,78 @@ def test_a_time_with_a_zone_is_not_one_without():
         ta.InvalidArgument, match="dates with a time zone in original, dates in rel"
     ):
         audit.tables(zoned(MOMENTS[:3]), naive, naive)
+
+
+FINE = np.random.default_rng(7).normal(50, 9, 60).round(3)
+NARROW = {
+    "float32, NumPy": (FINE, lambda x: {"x": x.astype("float32")}, "float32"),
+    "float16, NumPy": (FINE, lambda x: {"x": x.astype("float16")}, "float16"),
+    "float32, pandas": (FINE, lambda x: pd.DataFrame({"x": x.astype("float32")}), "float32"),
+    "nullable": (FINE, lambda x: pd.DataFrame({"x": pd.array(x, dtype="Float32")}), "float32"),
+    "float32, Polars": (FINE, lambda x: pl.DataFrame({"x": x.astype("float32")}), "float32"),
+    "float32, Arrow": (FINE, lambda x: pa.table({"x": pa.array(x, pa.float32())}), "float32"),
+    "float16, Arrow": (FINE, lambda x: pa.table({"x": x.astype("float16")}), "float16"),
+    "us, NumPy": (MOMENTS, lambda x: {"x": x.astype("M8[us]")}, "microseconds"),
+    "s, pandas": (MOMENTS, lambda x: pd.DataFrame({"x": x.astype("M8[s]")}), "seconds"),
+    "ms, Polars": (
+        MOMENTS,
+        lambda x: pl.DataFrame({"x": pl.Series(x).dt.cast_time_unit("ms")}),
+        "milliseconds",
+    ),
+    "us, Arrow": (MOMENTS, lambda x: pa.table({"x": x.astype("M8[us]")}), "microseconds"),
+    "durations": (SPANS, lambda x: {"x": x.astype("m8[us]")}, "microseconds"),
+    "days": (MOMENTS, lambda x: {"x": x.astype("M8[D]")}, "days"),
+}
+
+
+@pytest.mark.parametrize("kind", NARROW)
+def test_copies_in_a_narrower_type_are_copies_and_that_is_said(kind):
+    values, narrow, name = NARROW[kind]
+    found = audit.tables({"x": values}, narrow(values), {"x": values[:3]})
+    assert found.copies.successes == len(values)
+    assert found.rounded == {"x": name}
+    assert f"coarsest precision of the three tables: x ({name})." in str(found)
+    back = audit.tables(narrow(values), {"x": values}, {"x": values[:3]})
+    assert back.copies.successes == len(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "other", "narrow"),
+    [
+        (FINE, FINE + 1e-3, "float32"),
+        (FINE[:1], FINE[:1] + 0.1, "float16"),
+        (MOMENTS, MOMENTS + np.timedelta64(1000, "ns"), "M8[us]"),
+        (-SPANS, -SPANS - np.timedelta64(1000, "ns"), "m8[us]"),
+        ([1e300], [3e38], "float32"),
+    ],
+)
+def test_what_differs_in_the_narrower_type_is_no_copy(values, other, narrow):
+    released = {"x": np.asarray(other).astype(narrow)}
+    found = audit.tables({"x": np.asarray(values)}, released, {"x": np.asarray(values)})
+    expected = np.isin(np.asarray(values).astype(narrow), released["x"]) if len(values) > 1 else 0
+    assert found.copies.successes == np.sum(expected) < len(values)
+
+
+def test_what_differs_by_less_than_the_narrower_type_counts_as_equal_there_alone():
+    near = {"x": FINE + 1e-9}
+    assert audit.tables({"x": FINE}, near, {"x": FINE}).copies.successes == 0
+    assert audit.tables({"x": FINE}, near, {"x": FINE}).rounded == {}
+    narrow = {"x": near["x"].astype("float32")}
+    assert audit.tables({"x": FINE}, narrow, {"x": FINE}).copies.successes == 60
+    same = {"x": FINE.astype("float32")}
+    assert audit.tables(same, same, same).rounded == {}
+
+
+def test_whole_numbers_and_decimals_stay_exact_beside_narrow_ones():
+    original = {"id": BIG[:10], "x": FINE[:10]}
+    released = {"id": BIG[10:20], "x": FINE[:10].astype("float32")}
+    found = audit.tables(original, released, original)
+    assert (found.copies.successes, found.rounded) == (0, {"x": "float32"})
+
+
+def test_a_moment_whose_utc_lies_before_the_first_year_is_read():
+    first = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5)))
+    last = dt.datetime(9999, 12, 31, 23, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
+    table, other = {"x": [first, last]}, {"x": [first + dt.timedelta(hours=1)]}
+    assert audit.tables(table, table, other).copies.successes == 2
+    assert audit.tables(table, other, other).copies.successes == 0

@@ -8,7 +8,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, zoo
 from tellapart.audit.trainings.step_audit import ScoredStep, StepScores, flat, rows
-from tellapart.audit.trainings.step_pairs import StepSetting, family
+from tellapart.audit.trainings.step_pairs import StepSetting, family, most_telling_first
 from tellapart.errors import Unsupported
 
 KNOWN = {one.name: one for one in zoo.TRAINING}
@@ -166,6 +166,18 @@ def test_canaries_are_as_long_as_told():
     assert norms["canary against its mates"] > 4 * 20
     assert norms["one record or two"] == 0
     assert np.isnan(norms["canary that is not a number"])
+
+
+def test_long_canaries_are_probed_first_and_canaries_of_no_length_last():
+    pairs = family(setting())
+    assert [pairs[place].name for place in most_telling_first(pairs, 2.0)] == [
+        "long canary",
+        "canary in every layer",
+        "canary against its mates",
+        "canary at the clip",
+        "one record or two",
+        "canary that is not a number",
+    ]
 
 
 def test_one_layer_has_no_pair_of_layers():
