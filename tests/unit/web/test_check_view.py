@@ -232,6 +232,8 @@ def test_the_python_prints_what_the_page_shows(values: dict[str, object]) -> Non
     assert (
         row(answer, "least ε that allows it") == f"≥ {math.floor(float(told['ε']) * 1e4) / 1e4:.4f}"
     )
+    least = next(float(line[5:]) for line in lines if line.startswith("TPR ≥"))
+    assert row(answer, "least TPR allowed") == f"≥ {math.floor(least * 1e4) / 1e4:.4f}"
     if answer.drawing is not None and answer.drawing.spots[0].box is not None:
         assert lines[-2] in answer.headline
         assert str(answer.drawing.spots[0].box[:2]) in lines

@@ -175,6 +175,7 @@ def test_a_file_that_cannot_be_had_says_why():
         ("glossary", {}, "report"),
         ("explore", {"prior": "7"}, "svg"),
         ("glossary", {}, "csv"),
+        ("check", {"members": "9", "others": "9", "design": "runs"}, "report"),
     ):
         reply = jobs.download(path, values, kind)
         assert (reply.status, reply.kind, reply.name) == (422, "application/json", "")

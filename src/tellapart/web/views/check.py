@@ -90,6 +90,7 @@ def python_of(claim: str, curve: TradeoffCurve, seen: Seen, delta: float) -> str
         "    print(failure)",
         'print("FPR", attack.fpr, "TPR", attack.tpr)',
         'print("TPR ≤", curve.tpr(attack.fpr))',
+        'print("TPR ≥", 1 - curve.tpr(1 - attack.fpr))',
         f'print("ε ≥", risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta={delta!r}))',
         *([] if sample is None else _proof(claim, curve, sample, delta)),
     ]
