@@ -324,7 +324,7 @@ def _feed_data(digest: Any, data: Any) -> None:
 
 MANIFEST = "manifest.json"
 # What the manifest notes without comparing: files of another version are still the same scores.
-_NOTED = ("format", "versions")
+_NOTED = ("format", "versions", "calls_per_file")
 
 
 def versions() -> dict[str, str]:

@@ -78,8 +78,9 @@ class CallOptions:
     seconds: Annotated[
         Option,
         Parameter(
-            help="Budget of seconds: as many calls as fit are made, and none is begun later; exit "
-            "code 3 where that is too little for a verdict."
+            help="Budget of seconds for calls: as many as fit are made, and none is begun later; "
+            "exit code 3 where that is too little for a verdict. Working out the verdict takes "
+            "some seconds more."
         ),
     ] = None
     until_decided: Annotated[
@@ -98,7 +99,8 @@ class CallOptions:
     folder: Annotated[
         Path | None,
         Parameter(
-            help="Checkpoint: keep finished calls here, so that a killed command can go on.",
+            help="Checkpoint: keep finished calls here, so that a killed command can go on. Draws "
+            "other random numbers than the same seed without a folder.",
             show_default=False,
         ),
     ] = None

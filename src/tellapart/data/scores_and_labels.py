@@ -309,9 +309,25 @@ def labels(name: str, values: Any, rows: int, place: Place) -> NDArray[Any]:
     return array
 
 
+def plain_array(given: Any) -> NDArray[Any]:
+    """An array of NumPy, of tensors and sparse matrices, too; masks are kept."""
+    given = _dense(given)
+    return np.asanyarray(given) if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+
+
+def _dense(given: Any) -> Any:
+    """What NumPy reads: not so tensors that carry gradients, and sparse or 16-bit ones."""
+    if hasattr(given, "detach"):
+        given = given.detach().cpu()
+        given = given if str(given.layout) == "torch.strided" else given.to_dense()
+        # bfloat16, which NumPy does not know, has all its values in float32
+        given = given.float() if str(given.dtype) == "torch.bfloat16" else given
+    return given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse ones
+
+
 def _array(name: str, values: Any) -> tuple[NDArray[Any], Mask]:
     """Values as one array, and which of them are masked."""
-    missing = None
+    missing, values = None, _dense(values)
     if isinstance(values, np.ma.MaskedArray):
         missing, values = np.ma.getmaskarray(values), values.data
     try:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
@@ -417,3 +418,27 @@ def test_the_old_names_of_counts_are_accepted():
     with pytest.warns(DeprecationWarning, match="others= is non_members= since"):
         old = Counts.from_precision_recall(**published, others=1000)
     assert old == Counts.from_precision_recall(**published, non_members=1000)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda torch, values: torch.tensor(values).bfloat16(),
+        lambda torch, values: torch.tensor(values).half(),
+        lambda torch, values: torch.tensor(values, requires_grad=True),
+        lambda torch, values: torch.tensor(values).to_sparse(),
+        lambda torch, values: sparse.csr_array([[value] for value in values]),
+    ],
+    ids=["bfloat16", "half", "gradients", "sparse tensor", "sparse matrix"],
+)
+def test_scores_of_tensors_and_sparse_columns_are_read(make):
+    torch = pytest.importorskip("torch")
+    column = make(torch, [0.5, 0.0, 2.0])
+    scores = Scores(members=column, non_members=column)
+    for side in (scores.members, scores.non_members):
+        assert side.ascending([1, 2, 3]).tolist() == [0.0, 0.5, 2.0]
+
+
+def test_a_sparse_row_is_no_list_of_scores():
+    with pytest.raises(BadScores, match=r"members must be one list of numbers, got \(1, 3\)"):
+        Scores(members=sparse.csr_array([[1.0, 0.0, 2.0]]), non_members=[1.0])

@@ -81,7 +81,8 @@ def probe(
     often as takes about a minute, from 200 to 100,000 times; where it takes longer, or finds gross
     leaks alone, a warning says so before it starts, and a claim of (ε, δ) is then tested
     ``until_decided``. ``seconds`` is a budget of calls: as many as fit are made, none is begun
-    once it is spent, and where it does not suffice for a verdict, `LimitReached` says what would.
+    once it is spent, and where it does not suffice for a verdict, `LimitReached` says what would;
+    starting workers and working out the verdict take some seconds more.
     Outputs may be anything, and a call that takes longer
     than ``timeout`` seconds is one, too; a function that raises on both inputs is refused after its
     first calls. A tenth of the calls serves
@@ -91,7 +92,8 @@ def probe(
     numbers of an output; a ``classifier`` ("boosting", "tree", "logistic" or an estimator of
     scikit-learn) is one more score to try, on a fourth of the calls. With ``folder`` the outputs
     of finished calls are kept, and a probe that was killed goes on where it stopped and says the
-    same; it belongs to one probe, of this code, with all that is said here. ``progress`` is told
+    same; it belongs to one probe, of this code, with all that is said here, and draws other random
+    numbers than the same ``seed`` without a folder. ``progress`` is told
     which share of the calls was begun, and 1 at the end; with True there is a bar at terminals, and
     a line a minute elsewhere.
 

@@ -26,16 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from tellapart import _checks
 from tellapart._checks import Array
 from tellapart._numeric.binomial import log_choose, lower_tail, pmf, upper_tail
 from tellapart._numeric.text import short
+from tellapart.data import scores_and_labels
 from tellapart.data.ranked import Mask, Whole
 from tellapart.errors import InvalidArgument
 
@@ -83,7 +84,7 @@ class MaskTest(NamedTuple):
 
 def mask_of(inclusion: ArrayLike) -> Mask:
     """A mask as an array of booleans; 1 and 0 are welcome, anything else is refused."""
-    given = plain_array(inclusion)
+    given = scores_and_labels.plain_array(inclusion)
     rule = "be a table of True and False (or 1 and 0), one row a model, one column a record"
     if np.ma.is_masked(given):
         _checks.refuse("inclusion", f"{rule}, none of them missing", "a masked array")
@@ -96,17 +97,6 @@ def mask_of(inclusion: ArrayLike) -> Mask:
         shown = given.shape if given.dtype.kind == "b" else given.dtype
         _checks.refuse("inclusion", rule, shown)
     return np.asarray(given)
-
-
-def plain_array(given: Any) -> NDArray[Any]:
-    """An array of NumPy, of tensors that carry gradients or have 16 bits, too; masks are kept."""
-    if hasattr(given, "detach"):
-        given = given.detach().cpu()
-        # bfloat16, which NumPy does not know, has all its values in float32
-        given = given.float() if str(given.dtype) == "torch.bfloat16" else given
-    if hasattr(given, "toarray"):  # SciPy's sparse ones
-        given = given.toarray()
-    return np.asanyarray(given) if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
 
 
 def check_mask(mask: Mask, coins: Coins, prior: float = 0.5) -> MaskTest:

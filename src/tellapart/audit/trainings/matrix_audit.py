@@ -45,6 +45,7 @@ from tellapart.audit.trainings.lira import Lira
 from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import MembershipGame, Played, Targets
 from tellapart.audit.trainings.training_audit import Attacking, attack_scores, game_evidence
+from tellapart.data import scores_and_labels
 from tellapart.data.ranked import Mask, Whole
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.subject import Subject
@@ -435,7 +436,7 @@ def _with_coins(known: dict[str, Any]) -> dict[str, Any]:
 def _numbers(**named: ArrayLike) -> NDArray[Any]:
     """Finite numbers, held as they came: float32 stays so."""
     ((name, given),) = named.items()
-    values = masks.plain_array(given)
+    values = scores_and_labels.plain_array(given)
     if np.ma.is_masked(values):
         _checks.refuse(name, "be numbers, none of them missing", "a masked array")
     values = np.asarray(values)

@@ -315,3 +315,17 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         probed(monkeypatch, tmp_path, noisy)
     assert raised.value.filename == str(tmp_path / "manifest.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("older", [None, 256])
+def test_calls_kept_in_files_of_another_size_are_refused_and_left_as_they_are(tmp_path, older):
+    asked = {"claim": CLAIM, "samples": 40, "folder": tmp_path / "kept"}
+    audit.probe(noisy, 0.0, 1.0, **asked)
+    manifest = next(path for path in (tmp_path / "kept").iterdir() if "calls-" not in path.name)
+    held = json.loads(manifest.read_text())
+    assert held.pop("calls_per_file") == kept_calls.PIECE
+    manifest.write_text(json.dumps(held if older is None else held | {"calls_per_file": older}))
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()}
+    with pytest.raises(ta.InvalidArgument, match="files of another size, which"):
+        audit.probe(noisy, 0.0, 1.0, **asked)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()} == before

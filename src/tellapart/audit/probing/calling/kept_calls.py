@@ -30,7 +30,7 @@ from tellapart.audit.checkpoints import opened_folder
 from tellapart.audit.probing.calling.caller import Caller, Size
 from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
 from tellapart.audit.probing.calling.program import Program
-from tellapart.errors import Unsupported
+from tellapart.errors import InvalidArgument, Unsupported
 
 # So many calls are lost at most, of mechanisms that are called one by one.
 PIECE = 32
@@ -172,7 +172,12 @@ def opened_calls(
     asked: Mapping[str, Any],
 ) -> KeptCalls:
     """The folder of this probe, begun or gone on with; that of another is refused."""
-    where, _ = opened_folder(folder, {**_manifest(mechanism, inputs), **asked}, "probe")
+    where, known = opened_folder(folder, {**_manifest(mechanism, inputs), **asked}, "probe")
+    if known is not None and known.get("calls_per_file") != PIECE:
+        raise InvalidArgument(
+            f"folder must be of this version, with {PIECE} calls a file, and the calls in {where} "
+            "were kept in files of another size, which cannot be gone on with: name another folder"
+        )
     return KeptCalls(where)
 
 
@@ -186,6 +191,7 @@ def _manifest(mechanism: Callable[..., Any], inputs: tuple[Any, Any]) -> dict[st
         "d0": checkpoints.data_fingerprint(inputs[0]),
         "d1": checkpoints.data_fingerprint(inputs[1]),
         "versions": checkpoints.versions(),
+        "calls_per_file": PIECE,
     }
 
 
