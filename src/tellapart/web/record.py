@@ -11,6 +11,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -96,7 +97,9 @@ def begun(
     needed = {PRIOR.key, FPR.key} | asked - {DELTA.key, PEOPLE.key}
     people = about.get(PEOPLE.key, PEOPLE.default)
     if PEOPLE.key not in asked:  # nobody was asked how many there are
-        people = term.values.get("data_size", people)
+        records = term.values.get("data_size", people)
+        with suppress(InvalidArgument):  # which the mechanism refuses by its own name
+            people = PEOPLE.check(people=records)
     tables: dict[str, Any] = {
         TITLE.key: _TITLE,
         "release": {
