@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,40 +130,17 @@ def _worth(event: Event) -> float:
 def _events(scorer: Scorer, known: list[Features], weigh: _Weighing) -> Iterator[Event]:
     """The best cut of a score, for each way in which it may point and be certified."""
     sides = [np.sort(scorer(features)) for features in known]
-    for best in best_cuts(sides, weigh.delta, weigh.level, weigh.kept):
-        chosen = (best.promise, scorer, best.higher, best.cut, best.rate)
-        yield Event(*chosen, best.by_rank, best.clears, weigh.read)
-
-
-class BestCut(NamedTuple):
-    """Where to cut a score that points and is certified in one of the ways there are."""
-
-    promise: float
-    higher: bool
-    cut: float
-    rate: float
-    by_rank: bool
-    clears: bool
-
-    @property
-    def worth(self) -> float:
-        """What it promises, less what its test takes."""
-        return self.promise - (0.0 if self.by_rank else _SLOWER)
-
-
-def best_cuts(sides: Sequence[Array], delta: float, level: float, kept: int) -> Iterator[BestCut]:
-    """The best cut of sorted scores on both inputs, for each way to point and to be certified."""
     seen, times = np.unique(np.concatenate(sides), return_counts=True)
     cuts, total = _cuts(seen), len(sides[0])
     for higher, by_rank, clears in product((True, False), _ways(times), (False, True)):
         reference, tested = (_beyond(side, cuts, higher) for side in sides)
         if clears:
             reference, tested = total - tested, total - reference
-        z = float(ndtri(level / _LOOKS if by_rank else level))
-        promise = _promise(tested, reference, total, delta, z / math.sqrt(kept))
+        promise = _promise(tested, reference, total, weigh, by_rank)
         best = int(np.argmax(promise))
         rate = float(reference[best]) / total
-        yield BestCut(float(promise[best]), higher, float(cuts[best]), rate, by_rank, clears)
+        chosen = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
+        yield Event(*chosen, weigh.read)
 
 
 def _ways(times: NDArray[np.intp]) -> tuple[bool, ...]:
@@ -194,10 +171,11 @@ def _beyond(ordered: Array, cuts: Array, higher: bool) -> Array:
     return np.asarray(np.searchsorted(ordered, cuts, side="left"), dtype=float)
 
 
-def _promise(tested: Array, reference: Array, total: int, delta: float, sure: float) -> Array:
+def _promise(tested: Array, reference: Array, total: int, weigh: _Weighing, by_rank: bool) -> Array:
     """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
     with np.errstate(divide="ignore"):
-        ratio = np.log(np.maximum(tested / total - delta, 0.0))
+        ratio = np.log(np.maximum(tested / total - weigh.delta, 0.0))
     ratio = ratio - np.log((reference + 0.5) / (total + 1))
     doubt = np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5))
-    return np.asarray(ratio + sure * doubt * math.sqrt(total) - _DOUBT * doubt)
+    z = float(ndtri(weigh.level / _LOOKS if by_rank else weigh.level))
+    return np.asarray(ratio + z * doubt * math.sqrt(total / weigh.kept) - _DOUBT * doubt)
