@@ -6,7 +6,11 @@ from scipy.integrate import quad
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.curve.composition.laplace_convolution import PanelsCurve, repeated_laplace, two_laplace
+from tellapart.curve.composition.laplace_convolution import (
+    PanelsCurve,
+    repeated_laplace,
+    two_laplace,
+)
 from tellapart.mechanisms.catalogue import parse
 
 CURVES = {
