@@ -82,6 +82,9 @@ def decide(
         tellapart decide decision.toml --report decision.html
     """
     if init:
+        if report is not None:
+            rule = "not stand beside --init, which only begins a file; answer it first"
+            _checks.refuse("--report", rule, str(report))
         return _begin(file, output)
     page = None if report is None else writing.target(report, "--report")
     if not file.exists():

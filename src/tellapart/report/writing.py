@@ -46,8 +46,15 @@ def places(page: Path) -> tuple[Path, Path]:
 
 
 def _free(page: Path, called: str) -> None:
-    """Only an earlier report of this page makes way for its data; nobody named the other file."""
+    """Only an earlier report makes way for a page and its data."""
     place, beside = places(page)
+    if place.is_file() and not os.path.lexists(beside) and not _is_page(place):
+        _checks.refuse(
+            called,
+            f"leave {place} as it is, which is no report of tellapart's: name another page, such "
+            f"as {place.with_stem(f'{place.stem}-report')}, or move that file",
+            str(place),
+        )
     if os.path.lexists(beside) and not (place.exists() and _is_report(beside)):
         _checks.refuse(
             called,
@@ -74,6 +81,17 @@ def _same_file(written: Path, source: Path) -> bool:
     with suppress(OSError):
         return written.samefile(source)
     return False
+
+
+# What every page of ours says of itself; an empty file is nobody's.
+_MARK = '<meta name="generator" content="tellapart">'
+_HEAD = 4096  # bytes
+
+
+def _is_page(file: Path) -> bool:
+    with file.open("rb") as held:
+        head = held.read(_HEAD)
+    return not head or _MARK.encode() in head
 
 
 def _is_report(file: Path) -> bool:

@@ -92,3 +92,21 @@ def test_a_report_never_takes_the_place_of_its_decision(run, folder):
     code, out, err = run("decide decision.html --report decision.html")
     assert (code, out) == (2, "")
     assert "--report must leave decision.html as it is" in " ".join(err.split())
+
+
+def test_a_page_that_is_no_report_is_left_as_it_is(run, folder):
+    (folder / "own.html").write_text("<p>mine</p>", encoding="utf-8")
+    code, out, err = run("decide decision.toml --report own.html")
+    assert (code, out) == (2, "")
+    assert "--report must leave own.html as it is" in " ".join(err.split())
+    assert (folder / "own.html").read_text(encoding="utf-8") == "<p>mine</p>"
+    for _ in range(2):  # an earlier report makes way, with its data or without
+        assert run("decide decision.toml --report decided.html")[0] == 0
+        (folder / "decided.json").unlink()
+
+
+def test_a_file_that_is_only_begun_has_no_report(run, folder):
+    code, out, err = run("decide --init begun.toml --report begun.html")
+    assert (code, out) == (2, "")
+    assert "--report must not stand beside --init" in " ".join(err.split())
+    assert not (folder / "begun.toml").exists()

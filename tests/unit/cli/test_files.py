@@ -18,6 +18,9 @@ from tellapart.data.sorted_runs import PrivateFolder
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+# An earlier report, which makes way for another.
+OLD = '<meta name="generator" content="tellapart">old'
+
 
 def names(folder):
     return sorted(one.name for one in folder.iterdir())
@@ -28,7 +31,7 @@ def names(folder):
 
 def test_several_files_take_their_places_together(tmp_path):
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
-    one.write_text("old")
+    one.write_text(OLD)
 
     def breaks(part):
         part.write_text("half")
@@ -37,7 +40,7 @@ def test_several_files_take_their_places_together(tmp_path):
     with pytest.raises(OSError, match="No space left") as raised:
         _files.all_whole({one: lambda part: part.write_text("new"), two: breaks})
     assert raised.value.filename == str(two)
-    assert (one.read_text(), names(tmp_path)) == ("old", ["one.txt"])
+    assert (one.read_text(), names(tmp_path)) == (OLD, ["one.txt"])
 
 
 def save_picture(path):
@@ -58,7 +61,7 @@ def test_a_full_disk_keeps_what_was_there_and_names_the_file(
     write, name, breaks, tmp_path, monkeypatch
 ):
     target = tmp_path / name
-    target.write_text("old")
+    target.write_text(OLD)
 
     def broken(*_):
         raise KeyboardInterrupt if breaks == "interrupt" else FULL
@@ -68,7 +71,7 @@ def test_a_full_disk_keeps_what_was_there_and_names_the_file(
         write(target)
     if breaks != "interrupt":
         assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(target))
-    assert (target.read_text(), names(tmp_path)) == ("old", [name])
+    assert (target.read_text(), names(tmp_path)) == (OLD, [name])
 
 
 def test_files_have_the_rights_that_new_files_have(tmp_path):
@@ -114,7 +117,7 @@ def here(tmp_path, monkeypatch):
 )
 def test_the_answer_is_out_before_a_file_can_fail(words, extra, here, capsys, monkeypatch):
     name = "out.html" if "out.html" in words else "out.svg"
-    (here / name).write_text("old")
+    (here / name).write_text(OLD)
     alone = words.replace(" --plot out.svg", "").replace(" --report out.html", "") + extra
     if words.startswith("report"):
         alone = alone.replace(" out.html", "") if extra else "report gaussian other.html --sigma 2"
@@ -134,7 +137,7 @@ def test_the_answer_is_out_before_a_file_can_fail(words, extra, here, capsys, mo
         assert out.startswith(head[:400])
     else:
         assert out.strip() == wanted
-    assert ((here / name).read_text(), names(here)) == ("old", there)
+    assert ((here / name).read_text(), names(here)) == (OLD, there)
 
 
 PROGRAM = "from tellapart.cli import main; import sys; sys.exit(main())"
