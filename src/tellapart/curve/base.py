@@ -346,7 +346,7 @@ class TradeoffCurve(Plotted, ABC):
         return result
 
     def _interpolated_fpr(self, tpr: Array) -> Array:
-        more, less = self._around(lambda rates, of: np.log(rates[1]) - np.log(tpr[of]), tpr)
+        more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
         weight = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
         return (1 - weight) * less[0] + weight * more[0]
 
@@ -406,21 +406,21 @@ class TradeoffCurve(Plotted, ABC):
 
     def _interpolated(self, fpr: Array) -> tuple[Array, Array]:
         few, tnr = fpr < 0.5, 1 - fpr
+        return randomised(
+            fpr,
+            *self._around(
+                lambda rates: np.where(few, np.log(rates[0]) - np.log(fpr), np.log(tnr / rates[3])),
+                fpr,
+            ),
+        )
 
-        def excess(rates: FourRates, of: solve.Places) -> Array:
-            above = np.log(rates[0]) - np.log(fpr[of])
-            return np.where(few[of], above, np.log(tnr[of] / rates[3]))
-
-        return randomised(fpr, *self._around(excess, fpr))
-
-    def _around(self, excess: Callable[[FourRates, solve.Places], Array], like: Array) -> Around:
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
         """The rates at two neighbouring thresholds: the last with an excess, the first without."""
 
-        def placed(threshold: Array, of: solve.Places) -> Array:
-            return excess(self._rates(threshold), of)
+        def falling(threshold: Array) -> Array:
+            return excess(self._rates(threshold))
 
-        ends = self._threshold_range(lambda threshold: placed(threshold, ...), like)
-        low, high = solve.falling_roots(placed, *ends)
+        low, high = solve.falling_root(falling, *self._threshold_range(falling, like))
         return self._rates(low), self._rates(high)
 
     def _threshold_range(self, excess: solve.Falling, like: Array) -> tuple[Array, Array]:

@@ -6,11 +6,7 @@ from scipy.integrate import quad
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.curve.composition.laplace_convolution import (
-    PanelsCurve,
-    repeated_laplace,
-    two_laplace,
-)
+from tellapart.curve.composition.laplace_convolution import PanelsCurve, two_laplace
 from tellapart.mechanisms.catalogue import parse
 
 CURVES = {
@@ -92,20 +88,3 @@ def test_no_mass_is_lost_or_made_however_large_the_losses(shift, folds):
     near = curve.delta(folds * shift - 1e-3)
     assert near == pytest.approx(-np.expm1(-1e-3) / 2**folds, rel=3e-3 * folds)
     assert curve.beta(0.0) == pytest.approx(1.0, abs=1e-13)
-
-
-def test_many_rates_are_those_asked_one_by_one_and_settled_ones_are_not_asked_again(monkeypatch):
-    curve = repeated_laplace(1.0, 2)
-    fpr = np.geomspace(1e-9, 0.9, 700)
-    alone = [curve.tpr(x) for x in fpr[::50]]
-    asked = []
-    plain = type(curve)._rates_at
-
-    def counted(self, t):
-        asked.append(t.size)
-        return plain(self, t)
-
-    monkeypatch.setattr(type(curve), "_rates_at", counted)
-    assert curve.tpr(fpr)[::50].tolist() == alone
-    assert max(asked) <= 256  # larger arrays are fetched from the system every time
-    assert sum(asked) < 100 * fpr.size  # all of them to the last one's end: 204

@@ -26,8 +26,6 @@ LogWeight = Callable[[Array], Array]
 # An area is taken at so many thresholds, most of them where the losses nearly all are.
 _AREA_POINTS, _NEAR, _STEEPEST = 1 << 12, 20.0, 600.0
 _PIECE = 16.0
-# Of more thresholds, each with its nodes, the arrays would be fetched from the system every time.
-_AT_ONCE = 256
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -48,13 +46,6 @@ class PanelsCurve(SymmetricCurve):
 
     def _rates(self, threshold: Array) -> FourRates:
         t = np.clip(threshold, -2 * self.top, 2 * self.top)
-        if t.ndim != 1 or t.size <= _AT_ONCE:
-            return self._rates_at(t)
-        pieces = np.array_split(t, math.ceil(t.size / _AT_ONCE))
-        fpr, tpr, fnr, tnr = map(np.concatenate, zip(*map(self._rates_at, pieces), strict=True))
-        return fpr, tpr, fnr, tnr
-
-    def _rates_at(self, t: Array) -> FourRates:
         # Under h0 the measure is tilted by e^(−loss/2), under h1 by e^(loss/2); what is not above
         # is, seen in the mirror, at or above.
         return (

@@ -360,7 +360,7 @@ class GaussianPair(MixturePair):
             up, down = down, up
         return up[0], up[1], down[1], down[0]
 
-    def _around(self, excess: Callable[[FourRates, solve.Places], Array], like: Array) -> Around:
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
         if not self.monotone:
             return super()._around(excess, like)
         low, high = self._ends
@@ -369,7 +369,7 @@ class GaussianPair(MixturePair):
             return self._beyond(low + away if self._rising else high - away)
 
         start, end = np.zeros_like(like), np.full_like(like, high - low)
-        start, end = solve.falling_roots(lambda away, of: excess(rates(away), of), start, end)
+        start, end = solve.falling_root(lambda away: excess(rates(away)), start, end)
         return rates(start), rates(end)
 
     def _area(self) -> float:
