@@ -142,7 +142,7 @@ def _layout(source: Source, lines: list[str]) -> _Layout:
         names, named, first = _names(head), True, skipped + 2
         if _has_row_names(head, [row for row in more if row]):
             names = [ROW_NAMES, *names]
-            notes.append("the first column holds row names, as R writes them")
+            notes.append("the first column has no name and holds row names")
     else:
         called = _split_or_none(comment, apart) if comment else None
         named, first = called is not None and len(called) == len(head), skipped + 1
@@ -212,9 +212,9 @@ def _is_header(source: Source, head: list[str], rows: list[list[str]]) -> bool:
 
 
 def _has_row_names(head: list[str], rows: list[list[str]]) -> bool:
-    """Whether rows are one cell wider than the header, for row names, as R writes them."""
+    """Whether rows are one cell wider than the header, for row names, as R and pandas do it."""
     first = [row[0].strip() for row in rows]
-    counted = first == [str(k + 1) for k in range(len(first))]
+    counted = any(first == [str(k + begin) for k in range(len(first))] for begin in (0, 1))
     return {len(row) for row in rows} == {len(head) + 1} and (
         counted or not any(map(is_number, first))
     )

@@ -57,6 +57,10 @@ _RUNS = re.compile("(run|model|seed|trial|experiment|fold)(id)?")
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
+# Of more pairs of columns the rest is not named.
+_FEW_PAIRS = 3
+# Of fewer rows than these nobody can say that they rise.
+_FEWEST_ROWS = 5
 _INSIDE = re.compile("mem(ber)?s?|in(side)?|train(ing)?")
 _OUTSIDE = re.compile("nonmem(ber)?s?|out(side)?|test(ing)?|others|heldout")
 
@@ -203,22 +207,32 @@ def _sides(table: Table) -> tuple[Side, ...]:
     for exact in ("non_members", "others"):
         if {"members", exact} <= set(table.names):
             return Side("members", True), Side(exact, False)
-    found: dict[str, dict[bool, list[str]]] = {}
-    for name in table.names:
-        what, rest = _side_of(name)
-        if what is not None:
-            found.setdefault(rest, {}).setdefault(what, []).append(name)
-    pairs = [pair for pair in found.values() if len(pair) == 2]
+    pairs = _pairs(table)
     if len(pairs) != 1 or any(len(names) > 1 for names in pairs[0].values()):
         return ()
     members, non_members = pairs[0][True][0], pairs[0][False][0]
     others = [name for name in table.names if name not in (members, non_members)]
     # Two columns of losses beside an epoch are the log of a training, and no scores; so are lists
     # of training and test losses beside others, whether they have rows in common or not.
-    log = table.aligned or "train" in members.lower() or "test" in non_members.lower()
+    log = table.aligned or _of_training(members, non_members)
     if log and not all(_names_rows(name) for name in others):
         return ()
     return Side(members, True), Side(non_members, False)
+
+
+def _pairs(table: Table) -> list[dict[bool, list[str]]]:
+    """Columns of members (True) and of non-members, of each thing that there are both of."""
+    found: dict[str, dict[bool, list[str]]] = {}
+    for name in table.names:
+        what, rest = _side_of(name)
+        if what is not None:
+            found.setdefault(rest, {}).setdefault(what, []).append(name)
+    return [pair for pair in found.values() if len(pair) == 2]
+
+
+def _of_training(members: str, non_members: str) -> bool:
+    """Whether two sides may be those of a training's log: train_loss, test_loss."""
+    return "train" in members.lower() or "test" in non_members.lower()
 
 
 def _names_rows(name: str) -> bool:
@@ -251,6 +265,7 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
         position(table.names, name, table, table.what)
     _refuse_unread(table, Names(), columns)
     _refuse_no_scores(table, columns)
+    _refuse_log(table, sides)
     note = f"members in {columns[0]!r}, non-members in {columns[1]!r}"
     return Layout(asked, sides, (note,))
 
@@ -284,6 +299,36 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
             "of rows do. Write scores as 1.0, or a table to be read with --score-column and "
             "--member-column, in Python score=, member="
         )
+
+
+def _refuse_log(table: Table, sides: Sequence[Side]) -> None:
+    """Refuse losses that rise or fall along the rows: those of epochs, and of no records."""
+    columns = [side.column for side in sides]
+    if not _of_training(*columns):
+        return
+    for name in columns:
+        if _rises_or_falls([value for value in table.head(name) if not is_missing(value)]):
+            raise NoColumn(
+                f"{table} must have scores of records in {columns[0]!r} and {columns[1]!r}, and "
+                f"{name!r} rises or falls along the rows, as the log of a training does. Name them "
+                "members and non_members if each row is a record, or give a file for each side "
+                "with --members in.csv --non-members out.csv, in Python members=, non_members="
+            )
+
+
+def _rises_or_falls(values: Sequence[object]) -> bool:
+    """Whether numbers are in an order that chance would hardly give them (Spearman's ρ)."""
+    texts = [str(value).strip().replace(",", ".") for value in values]
+    if len(texts) < _FEWEST_ROWS or not all(map(is_number, texts)):
+        return False
+    _, which, counts = np.unique(
+        np.array([float(text) for text in texts]), return_inverse=True, return_counts=True
+    )
+    if len(counts) == 1:
+        return False
+    ranks = (np.cumsum(counts) - counts / 2)[which.reshape(-1)]  # of equal ones their mean
+    least = min(max(0.5, 3 / np.sqrt(len(ranks) - 1)), 0.95)
+    return bool(abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) >= least)
 
 
 # -- long form -------------------------------------------------------------------------------------
@@ -442,6 +487,16 @@ def _no_labels(table: Table) -> NoColumn:
         return NoColumn(
             f"{table} must say who is a member, and has one {table.what}, {listed(table.names)}: "
             f"add a column of labels, or give a file for each side with {sides}"
+        )
+    pairs = _pairs(table)
+    if len(pairs) > 1:
+        several = " or ".join(
+            f"{listed(pair[True])} and {listed(pair[False])}" for pair in pairs[:_FEW_PAIRS]
+        )
+        return NoColumn(
+            f"{table} must have scores of one attack, and holds those of {len(pairs)}: {several}"
+            f"{', ...' if len(pairs) > _FEW_PAIRS else ''}. Keep the two of one, chosen before you "
+            f"look at what they show, or give a file for each side with {sides}"
         )
     such = (
         "--member-column names it and --member-value its value for members (in Python member=, "

@@ -99,13 +99,13 @@ class Reader:
         self._meaning.offers_drop = True
         opened = FrameTable(table)
         yield from self._rows(opened, self._settled(opened))
+        self._meaning.marks.settle()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was inferred; complete once all rows were read."""
         notes, seen = list(self._notes), self._meaning
-        if seen.comma:
-            shown = seen.comma
+        if shown := seen.marks.comma:
             notes.append(f"decimal commas: {shown} is {shown.replace(',', '.')}")
         if seen.seen:
             notes.append(self._labels())
@@ -137,6 +137,7 @@ class Reader:
                 self.limits.refuse(sources[0], f"have at most {self.limits.rows:,} rows")
             if some.scores.size:
                 yield some
+        self._meaning.marks.settle()
         if not rows:
             where = described([source.path for source in sources])
             if self.left_out.rows:
@@ -226,7 +227,7 @@ class Reader:
 
         A column that is shorter than its neighbour is filled up with empty cells.
         """
-        strict = Meaning(drop_missing=True, comma=self._meaning.comma, point=self._meaning.point)
+        strict = Meaning(drop_missing=True, marks=self._meaning.marks)
         waiting: list[tuple[Mask, Batch]] = []
         for batch in table.batches([side.column]):
             found, missing = strict.scores(side.column, batch.columns[0], batch.place)
@@ -243,7 +244,6 @@ class Reader:
             self._gaps(side, waiting)
         elif below:
             self._notes.append(f"{below:,} empty cells below the scores in {side.column!r}")
-        self._meaning.comma, self._meaning.point = strict.comma, strict.point
 
     def _gaps(self, side: Side, gaps: Sequence[tuple[Mask, Batch]]) -> None:
         """Count missing scores between others, or refuse the first of them."""

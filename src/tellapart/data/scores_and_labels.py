@@ -47,6 +47,7 @@ _MISSING = frozenset(("na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>",
 _MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*", re.ASCII | re.IGNORECASE)
 _NAN = re.compile(r"\s*[+-]?nan\s*", re.ASCII | re.IGNORECASE)
 # What numbers are written with; `float` takes more, such as 1_000 and digits of other scripts.
@@ -95,6 +96,32 @@ def is_missing(value: object) -> bool:
 
 
 @dataclass
+class Marks:
+    """What stands in the numbers of a file: the first cell of each kind, the same for all sides."""
+
+    comma: str = ""  # with a decimal comma
+    point: str = ""  # with a decimal point
+    whole: str = ""  # with neither
+    thousands: str = ""  # with a comma that may stand between thousands
+    decimal: bool = False  # whether some comma can be a decimal one alone
+    name: str = ""  # the column of the first comma
+
+    def settle(self) -> None:
+        """Refuse commas that may stand between thousands; asked once all cells were read.
+
+        Where every cell has one, both readings are in the same order.
+        """
+        if self.thousands and self.whole and not self.decimal:
+            plain = self.thousands.replace(",", "")
+            rule = (
+                f"say what its commas are: beside {self.whole}, {self.thousands} may be {plain} or "
+                f"{self.thousands.replace(',', '.')}. Write numbers without commas between "
+                "thousands, and decimals with a point"
+            )
+            raise BadScores(f"{self.name} must {rule}")
+
+
+@dataclass
 class Meaning:
     """How cells are understood: the same in every batch of every file, and what was seen so far."""
 
@@ -102,8 +129,7 @@ class Meaning:
     drop_missing: bool = False
     texts: bool = True  # whether numbers may be written as text
     offers_drop: bool = True  # whether a missing value names the option that leaves it out
-    comma: str = ""  # the first number with a decimal comma
-    point: str = ""  # the first number with a decimal point
+    marks: Marks = field(default_factory=Marks)
     seen: Counter[str] = field(default_factory=Counter)  # the labels other than 1, 0, true, false
 
     def scores(self, name: str, raw: Any, place: Place) -> tuple[Array, Mask]:
@@ -208,9 +234,10 @@ class Meaning:
             except ValueError:
                 values = np.array([math.inf])  # the first that is not a number is named below
             if (np.abs(values) <= _EXACT).all():
-                if not self.point and "." in joined:
+                if not self.marks.point and "." in joined:
                     row = next(k for k, cell in enumerate(cells) if "." in cell)
                     self._mark(name, cells[row], place(row))
+                self.marks.whole = self.marks.whole or cells[0].strip()
                 return values, np.zeros(len(cells), dtype=np.bool_)
         values = np.array([self._of_text(name, cell, place, k) for k, cell in enumerate(cells)])
         return values, np.isnan(values)
@@ -233,12 +260,19 @@ class Meaning:
 
     def _mark(self, name: str, cell: str, where: str) -> None:
         """A file has decimal commas or decimal points: with both, some are something else."""
-        if "," in cell and not self.comma:
-            self.comma = cell.strip()
-        if "." in cell and not self.point:
-            self.point = cell.strip()
-        if self.comma and self.point:
-            rule = f"have decimal commas or decimal points, not both ({self.comma}, {self.point})"
+        marks, shown = self.marks, cell.strip()
+        if "," in cell:
+            marks.comma, marks.name = marks.comma or shown, marks.name or name
+            if _THOUSANDS.fullmatch(cell):
+                marks.thousands = marks.thousands or shown
+            else:
+                marks.decimal = True
+        elif "." in cell:
+            marks.point = marks.point or shown
+        else:
+            marks.whole = marks.whole or shown
+        if marks.comma and marks.point:
+            rule = f"have decimal commas or decimal points, not both ({marks.comma}, {marks.point})"
             refuse(name, rule, cell, where)
 
     # -- labels ------------------------------------------------------------------------------------

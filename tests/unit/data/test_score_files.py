@@ -146,6 +146,13 @@ def test_the_log_of_a_training_is_no_score_file(tmp_path):
         Scores.read(path)
 
 
+def test_a_printed_frame_is_read_with_its_index(tmp_path):
+    """What DataFrame.to_string gives: no name above the index, which begins with 0."""
+    frame = pd.DataFrame({"score": INSIDE + OUTSIDE, "member": [1] * 6 + [0] * 4})
+    (tmp_path / "f.txt").write_text(frame.to_string())
+    same(Scores.read(tmp_path / "f.txt"))
+
+
 def test_many_columns_are_looked_at_once(tmp_path):
     """A file of 20,000 columns without a name that tells is asked about, within seconds."""
     names = ",".join(f"c{k}" for k in range(20_000))

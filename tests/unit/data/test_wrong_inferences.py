@@ -97,6 +97,78 @@ def test_the_log_of_trainings_is_no_score_file_in_any_format(beside, tmp_path):
                 Scores.read(path)
 
 
+@pytest.mark.parametrize("epochs", [5, 12, 60])
+@pytest.mark.parametrize("what", ["loss", "score"])
+def test_losses_that_fall_along_the_rows_are_a_log_without_its_epochs(epochs, what, tmp_path):
+    """As pandas writes a history, with its index alone: its verdict once refuted true claims."""
+    falling = 2 / (1 + np.arange(epochs)) + 0.001 * np.cos(np.arange(epochs))
+    noisy = 0.5 + 0.1 * np.resize([0.3, -0.2, 0.9, -0.7], epochs)  # of few test records
+    for sides in ((falling, falling + 0.3), (-falling, -falling - 0.3), (falling, noisy)):
+        log = {f"train_{what}": sides[0], f"test_{what}": sides[1]}
+        for path in (*stored(tmp_path, log), table(tmp_path, **{"": np.arange(epochs)}, **log)):
+            with pytest.raises(NoColumn, match="as the log of a training does. Name them members"):
+                Scores.read(path)
+    named = {"members": falling, "non_members": falling + 0.3}
+    for path in stored(tmp_path, named):
+        assert Scores.read(path).members.count == epochs
+
+
+def test_losses_of_records_in_any_other_order_are_scores(tmp_path):
+    guesses = np.resize([1.0, 0.0, 0.0, 1.0], 40)  # few values, each many times
+    for values in (VALUES, guesses, np.zeros(40)):
+        for path in stored(tmp_path, {"train_loss": values, "test_loss": values[::-1]}):
+            assert Scores.read(path).members.count == 40
+
+
+def test_scores_of_several_attacks_beside_each_other_are_asked_about(tmp_path):
+    sides = {"members": VALUES.tolist(), "non_members": VALUES.tolist()}
+    (tmp_path / "f.json").write_text(json.dumps({"lira": sides, "loss": sides}))
+    said = "holds those of 2: 'lira.members' and 'lira.non_members' or 'loss.members' and"
+    with pytest.raises(NoColumn, match=said):
+        Scores.read(tmp_path / "f.json")
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "frame", "wide", "side"])
+def test_a_comma_between_thousands_is_no_decimal_comma(ending, tmp_path):
+    """Once 2,850 was read as 2.85, below 997: a leak that was not counted."""
+    scores, member = ["2,850", "997", "1,203", "15"], ["1", "0", "1", "0"]
+    path = tmp_path / f"f.{'json' if ending == 'json' else 'csv'}"
+    rows = [f'"{score}",{side}' for score, side in zip(scores, member, strict=True)]
+    path.write_text("\n".join(["score,member", *rows]))
+    asked = {"path": path}
+    if ending == "json":
+        path.write_text(json.dumps({"score": scores, "member": member}))
+    if ending == "wide":  # the commas stand in one column, the others in the other
+        path.write_text('members,non_members\n"2,850",997\n"1,203",15\n')
+    if ending == "side":
+        (tmp_path / "in.csv").write_text('score\n"2,850"\n"1,203"\n')
+        (tmp_path / "out.csv").write_text("score\n997\n15\n")
+        asked = {"members": tmp_path / "in.csv", "non_members": tmp_path / "out.csv"}
+    with pytest.raises(BadScores, match=r"beside (997|15), 2,850 may be 2850 or 2\.850"):
+        if ending == "frame":
+            Scores.from_table({"score": scores, "member": member})
+        else:
+            Scores.read(**asked)
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        (["2,850", "0,997", "15"], 15.0),  # no thousands begin with 0
+        (["2,85", "1,203", "15"], 15.0),
+        (["2,850", "1,203", "4,015"], 4.015),  # in one order, whatever the comma is
+    ],
+)
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(cells, first, tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("score;member\n" + "".join(f"{cell};{k % 2}\n" for k, cell in enumerate(cells)))
+    read = Scores.read(path)
+    assert max(side.descending(range(1, 2))[0] for side in read.sides) == first
+
+
 def test_which_sides_were_read_is_always_said(tmp_path):
     for path in stored(tmp_path, {"members": VALUES, "non_members": VALUES[:30]}):
         assert "members in 'members', non-members in 'non_members'" in Scores.read(path).notes
