@@ -342,7 +342,11 @@ def opened_folder(
     """The folder of this game or probe, and the manifest it had; that of another is refused."""
     _checks.instance(str | os.PathLike, "a path", folder=folder)
     where = Path(folder).absolute()  # workers may have been started elsewhere
-    where.mkdir(parents=True, exist_ok=True)
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        rule = f"be new, or that of a {what} ({wrong.strerror or wrong})"
+        _checks.refuse("folder", rule, str(where))
     _files.sweep(where)
     known = where / MANIFEST
     if known.exists():

@@ -13,6 +13,7 @@ import hashlib
 import os
 import time
 import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -68,10 +69,18 @@ class LanguageModel:
             _Tokens(np.array(ids[:max_tokens]), np.array(own[:max_tokens])) for ids, own in pairs
         ]
         longest = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        embeddings = getattr(self.model, "get_input_embeddings", lambda: None)()
+        known = getattr(embeddings, "num_embeddings", None)
         for number, (text, tokens) in enumerate(zip(texts, found, strict=True)):
             if longest is not None and tokens.ids.size > longest:
                 rule = f"be at most {longest} tokens long for this model, or set max_tokens"
                 _checks.refuse(f"texts[{number}]", rule, text)
+            if known is not None and tokens.ids.size and tokens.ids.max() >= known:
+                rule = (
+                    f"know no more tokens than the model, {known}: call "
+                    "model.resize_token_embeddings(len(tokenizer)) before the training"
+                )
+                _checks.refuse("tokenizer", rule, f"token {tokens.ids.max()} in {text!r}")
             if not tokens.scored.any():
                 rule = "have a token after the first: of that one a causal model says nothing"
                 _checks.refuse(f"texts[{number}]", rule, text)
@@ -159,6 +168,8 @@ def load(
     where = os.fspath(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(where)
+        if len(tokenizer) <= len(tokenizer.all_special_ids):  # what is made where there is none
+            raise ValueError("its tokenizer knows no token of a text, as if none had been saved")
         model = AutoModelForCausalLM.from_pretrained(where, dtype=dtype or "auto")
     except (OSError, ValueError) as error:
         said = " ".join(str(error).split())
@@ -203,9 +214,11 @@ def losses(
     _checks.instance(LanguageModel, "a language.LanguageModel", model=model)
     size = _checks.whole(1, batch=batch)
     cut = None if max_tokens is None else _checks.whole(2, max_tokens=max_tokens)
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
         _checks.refuse("texts", "be a list of texts", texts)
     every = tuple(texts)
+    if not all(isinstance(text, str) for text in every):
+        _checks.refuse("texts", "be a list of texts", list(every))
     if not every:
         _checks.refuse("texts", "not be empty", texts)
     if not isinstance(progress, bool):
@@ -221,7 +234,7 @@ def losses(
             some = order[part : part + _PART]
             file = None if where is None else where / f"part-{part // _PART:05d}.npz"
             if file is not None and file.exists():
-                kept.update(zip(some, _read(file), strict=True))
+                kept.update(zip(some, _read(file, [found[k] for k in some]), strict=True))
                 pace.left -= sum(found[k].ids.size for k in some)
                 continue
             for start in range(0, len(some), size):
@@ -322,13 +335,20 @@ def _scoring(model: Any) -> Iterator[None]:
 def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     """The losses of the texts' own tokens; short texts are filled up on the right and masked."""
     torch = _torch()
-    device = next((each.device for each in model.model.parameters()), torch.device("cpu"))
+    weights = getattr(model.model, "parameters", tuple)()
+    device = next((each.device for each in weights), torch.device("cpu"))
     shape = len(some), max(each.ids.size for each in some)
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for row, each in enumerate(some):
         ids[row, : each.ids.size], mask[row, : each.ids.size] = each.ids, 1
     on = torch.from_numpy(ids).to(device)
-    logits = model.model(input_ids=on, attention_mask=torch.from_numpy(mask).to(device)).logits
+    told = model.model(input_ids=on, attention_mask=torch.from_numpy(mask).to(device))
+    logits = getattr(told, "logits", None)
+    if logits is None or tuple(logits.shape[:-1]) != shape:
+        rule = (
+            "be causal and give logits for each token, as AutoModelForCausalLM and language.load do"
+        )
+        _checks.refuse("model", rule, type(model.model).__name__)
     lost = torch.nn.functional.cross_entropy(
         logits[:, :-1].float().flatten(0, 1), on[:, 1:].flatten(), reduction="none"
     )
@@ -374,9 +394,13 @@ def _write(part: Path, rows: list[Array]) -> None:
         np.savez(out, losses=np.concatenate(rows), lengths=lengths)
 
 
-def _read(file: Path) -> list[Array]:
+def _read(file: Path, some: list[_Tokens]) -> list[Array]:
+    """Losses that were kept; a file of other texts, or one that broke, is refused."""
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return np.split(kept["losses"], np.cumsum(kept["lengths"])[:-1])
-    except (OSError, ValueError, KeyError) as error:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
+            rows = np.split(kept["losses"], np.cumsum(kept["lengths"])[:-1])
+        if [each.size for each in rows] != [int(each.scored.sum()) for each in some]:
+            raise ValueError("it holds those of other texts")
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidArgument(f"{file} must be a file of losses; remove it: {error}") from error
+    return rows

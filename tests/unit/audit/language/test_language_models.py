@@ -392,3 +392,50 @@ def test_a_model_that_diverged_is_refused(words):
         net.transformer.wte.weight.fill_(float("nan"))
     with pytest.raises(ta.InvalidArgument, match="did the training diverge"):
         language.losses(language.LanguageModel(net, words), TEXTS)
+
+
+def test_texts_may_come_one_by_one(model):
+    texts = ["w1 w2 w3", "w4 w5"]
+    each = language.losses(model, (text for text in texts))
+    assert each.texts == tuple(texts)
+    with pytest.raises(ta.InvalidArgument, match=r"texts must be a list of texts, got \['w1', 3\]"):
+        language.losses(model, iter(["w1", 3]))
+
+
+def test_a_model_without_room_for_new_tokens_is_refused(model):
+    """PyTorch says that an index is out of range, or ends the process on a GPU."""
+    smaller = language.LanguageModel(tiny.gpt2(20), model.tokenizer)
+    said = r"tokenizer must know no more tokens than the model, 20: call model.resize_token_emb"
+    with pytest.raises(ta.InvalidArgument, match=said):
+        language.losses(smaller, ["w1 w2", "w40 w41"])
+    assert language.losses(smaller, ["w1 w2 w3"]).mean.size == 1
+
+
+@pytest.mark.parametrize("part", ["transformer", None])
+def test_a_model_that_is_not_causal_is_refused(model, part):
+    inner = getattr(model.model, part) if part else lambda input_ids, attention_mask: (input_ids,)
+    with pytest.raises(ta.InvalidArgument, match="model must be causal and give logits for each"):
+        language.losses(language.LanguageModel(inner, model.tokenizer), ["w1 w2"])
+
+
+def test_a_model_saved_without_its_tokenizer_is_refused(model, tmp_path):
+    """A tokenizer without a vocabulary is made in its place, and finds no tokens in any text."""
+    model.model.save_pretrained(tmp_path)
+    with pytest.raises(ta.InvalidArgument, match="path must be a folder with a causal model and"):
+        language.load(tmp_path)
+
+
+def test_a_folder_that_broke_is_refused_in_words(model, tmp_path):
+    texts = ["w1 w2 w3", "w4 w5"]
+    language.losses(model, texts, folder=tmp_path / "kept")
+    (part,) = (tmp_path / "kept").glob("part-*.npz")
+    whole = part.read_bytes()
+    for broken in (b"", whole[:150], whole[:-30]):
+        part.write_bytes(broken)
+        with pytest.raises(ta.InvalidArgument, match="must be a file of losses; remove it"):
+            language.losses(model, texts, folder=tmp_path / "kept")
+    np.savez(part, losses=np.zeros(3), lengths=np.array([1, 2]))  # of other texts, as many
+    with pytest.raises(ta.InvalidArgument, match="remove it: it holds those of other texts"):
+        language.losses(model, texts, folder=tmp_path / "kept")
+    with pytest.raises(ta.InvalidArgument, match="folder must be new, or that of a scoring"):
+        language.losses(model, texts, folder=part)
