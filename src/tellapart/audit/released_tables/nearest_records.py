@@ -24,7 +24,12 @@ _HALF = 0.03
 
 def copies(tables: AlignedTables, targets: Array) -> Mask:
     """Which targets stand in the release as they are."""
-    known = {row.tobytes() for row in _plain(tables.released)}
+    return standing(tables.released, targets)
+
+
+def standing(table: Array, targets: Array) -> Mask:
+    """Which targets stand in a table as they are."""
+    known = {row.tobytes() for row in _plain(table)}
     return np.array([row.tobytes() in known for row in _plain(targets)], dtype=np.bool_)
 
 

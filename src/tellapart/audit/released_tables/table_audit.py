@@ -133,12 +133,15 @@ class TableAudit:
     """What attacks on a released table show; all their tests hold together.
 
     ``rounded`` has the columns whose type is coarser in one table than in another, with that type:
-    they are compared at its precision, so that values which differ less count as equal.
+    they are compared at its precision, so that values which differ less count as equal. ``shared``
+    is how many records of the control stand in the original table, too: where these are the same
+    people, what leaks of them is not counted.
     """
 
     attacks: tuple[TableAttack, ...]
     confidence: float
     rounded: Mapping[str, str] = field(default_factory=dict)
+    shared: int = 0
 
     @property
     def leaks(self) -> bool:
@@ -184,6 +187,12 @@ class TableAudit:
         if self.rounded:
             columns = ", ".join(f"{name} ({kind})" for name, kind in self.rounded.items())
             lines.append(f"Compared at the coarsest precision of the three tables: {columns}.")
+        if self.shared:
+            stand = "record also stands" if self.shared == 1 else "records also stand"
+            lines.append(
+                f"Of the control {self.shared:,} {stand} in the original table. Where these are "
+                "the same people, what leaks of them is not counted: a control has none of them."
+            )
         return "\n".join(lines)
 
 
@@ -273,7 +282,8 @@ def tables(
         TableAttack(name, hits, other, share, every or name.startswith("singling out"))
         for name, (hits, other) in found
     )
-    return TableAudit(made, 1 - level, data.rounded)
+    shared = int(nearest_records.standing(data.original, data.control).sum())
+    return TableAudit(made, 1 - level, data.rounded, shared)
 
 
 class SlowAttacks(UserWarning):

@@ -78,6 +78,19 @@ def test_the_release_may_be_the_original_itself(tables):
     assert found["inference of region"].successes > 290
 
 
+def test_a_control_that_holds_original_records_is_said_to_hide_leaks(tables):
+    """Or tables in another order: (original, control, released) says NOT SHOWN."""
+    original, control, _ = tables
+    assert audit.tables(original, original, control, secrets="income").shared == 0
+    mixed = joined(rows_of(original, slice(0, 100)), rows_of(control, slice(0, 200)))
+    for other, count in ((mixed, 100), (original, 300)):
+        found = audit.tables(original, original, other, secrets="income", attacks=20)
+        assert found.shared == count
+        assert f"Of the control {count} records also stand in the original table." in str(found)
+    assert not found.leaks
+    assert "Of the control 1 record also stands" in str(audit.tables(*[{"x": [1]}] * 3))
+
+
 def test_tables_of_equal_records_single_nobody_out():
     same = {"a": ["x"] * 20, "b": [1.0] * 20}
     found = audit.tables(same, same, same)
