@@ -133,6 +133,22 @@ def said(error):
 
 
 @pytest.mark.parametrize("door", DOORS)
+def test_where_no_call_was_timed_no_seconds_are_advised(monkeypatch, door):
+    """A budget of 1e-4 s was once told to allow 1.3e-7 s."""
+    clock = Clock(monkeypatch, 0.0)
+
+    def ticking():
+        clock.now += 1.0
+        return clock.now
+
+    monkeypatch.setattr(time, "monotonic", ticking)
+    _, error = ended(door, clock, 1.0, seconds=0.5)
+    assert "a budget of 0.5 s was spent before it was known how long" in error
+    assert error.endswith("take. Allow a minute, or give no budget")
+    assert clock.calls == 0
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_a_budget_that_suffices_gives_a_verdict(monkeypatch, door):
     clock = Clock(monkeypatch, 0.002)
     assert DOORS[door](clock, 0.05, seconds=BUDGET).refuted

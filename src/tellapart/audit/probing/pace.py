@@ -65,6 +65,11 @@ class Purse(deadline.CallPurse):
 
     def refuse(self, each: float | None = None) -> NoReturn:
         """No verdict: say what was run, and what a verdict would take."""
+        if each is None and not self.each:
+            raise LimitReached(
+                f"no verdict: a budget of {short(self.given)} s was spent before it was known how "
+                f"long {self.what} take. Allow a minute, or give no budget"
+            )
         price = max(self.each if each is None else each, 1e-9)
         allow = _rounded_up(_MORE * max(self.needed, self.calls + 1) * price / _PLANNED)
         more = " or more" if self.elsewhere else ""  # of tasks that were not finished
