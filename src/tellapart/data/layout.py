@@ -170,7 +170,8 @@ def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None
         if _bare(name).startswith("model") and records:
             matrix = (
                 f" If each row is a model and a record ({name!r}, {records[0]!r}), it is a matrix: "
-                "add --coins, which says how training sets were drawn."
+                "a .parquet file with columns model and record is read with --coins, in Python "
+                "audit.Matrix.read(path, coins=), which says how training sets were drawn."
             )
         raise NoColumn(
             f"{table} has {_a(table)} {name!r} whose values repeat, so that scores may not be "

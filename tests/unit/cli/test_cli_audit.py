@@ -757,6 +757,15 @@ def test_folders_and_masks_in_files_of_their_own(run, matrices):
         ("exp --design one-model", "--design must be one-run, pooled or many-runs with a matrix"),
         ("exp --design one-run --method split", "--method must be left out with --design one-run"),
         ("exp --design one-run --run-column run", "--run-column must be left out with a matrix"),
+        (
+            "matrix.npz --coins independent --design one-run --audited-model 12",
+            "--audited-model must be at most 11 (from 0), got 12",
+        ),
+        (
+            "matrix.npz --coins independent --design pooled --orientation lower",
+            "--orientation must be left out unless outputs are scores (--outputs score, in Python",
+        ),
+        ("matrix.npz --design pooled", "one of independent, fixed-size, balanced, one-record (--"),
         ("exp --design many-runs --audited-model 3", "--audited-model must come with --design"),
         ("runs.npz --design pooled", "--design must be another for scores: pooled reads a matrix"),
         ("exp --design pooled --plot a.svg", "--plot must be left out with --design pooled"),

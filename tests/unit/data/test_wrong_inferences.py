@@ -254,5 +254,5 @@ def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
 def test_models_by_records_are_a_matrix(tmp_path):
     rows = np.arange(40)
     path = table(tmp_path, model=rows // 8, record=rows % 8, score=VALUES, member=LABELS)
-    with pytest.raises(NoColumn, match="it is a matrix: add --coins"):
+    with pytest.raises(NoColumn, match="it is a matrix: a .parquet file with columns model and record is read"):
         Scores.read(path)

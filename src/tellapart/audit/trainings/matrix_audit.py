@@ -107,10 +107,10 @@ class Matrix:
             self.outputs is not Outputs.SCORE and self.orientation is not Orientation.HIGHER
         ):
             rule = (
-                "be left out unless outputs=Outputs.SCORE: a loss is lower for members, the others "
-                "are higher"
+                "be left out unless outputs are scores (--outputs score, in Python "
+                "outputs=audit.Outputs.SCORE): a loss is lower for members, the others are higher"
             )
-            _checks.refuse("orientation", rule, self.orientation)
+            _checks.refuse("orientation", rule, self.orientation.value)
         prior = _checks.inside_unit(prior=self.prior)
         if prior != 0.5 and self.coins is not Coins.INDEPENDENT:
             _checks.refuse("prior", "be left out unless coins=Coins.INDEPENDENT", prior)
@@ -426,9 +426,10 @@ class Matrix:
 
 def _with_coins(known: dict[str, Any]) -> dict[str, Any]:
     if "coins" not in known:
-        kinds = ", ".join(f"Coins.{each.name}" for each in Coins)
+        kinds = ", ".join(each.value for each in Coins)
         raise InvalidArgument(
-            f"coins must be given: how the training sets were drawn, one of {kinds}"
+            f"coins must be given: how the training sets were drawn, one of {kinds} (--coins "
+            "independent, in Python coins=audit.Coins.INDEPENDENT)"
         )
     return known
 

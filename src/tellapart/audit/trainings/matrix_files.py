@@ -48,6 +48,7 @@ from tellapart import _checks
 from tellapart.audit.trainings.inclusion import Coins, first_of_each, mask_of
 from tellapart.data import columns, npz, parquet
 from tellapart.data.ranked import Mask
+from tellapart.data.scores_and_labels import Meaning
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
@@ -201,7 +202,9 @@ def _parquet(path: Path) -> dict[str, Any]:
     scores = np.empty(shape, dtype=np.asarray(table[number]).dtype)
     scores[at] = np.asarray(table[number])
     inside = np.zeros(shape[:2], dtype=np.bool_)
-    member = mask_of(np.asarray(table[mask])[:, None])[:, 0]
+    member, _ = Meaning(offers_drop=False).members(
+        mask, table[mask], lambda row: parquet.place_of(row, source)
+    )
     inside[at[:2]] = member
     if (inside[at[:2]] != member).any():
         raise BadScores(f"{mask} must be the same for all augmentations of a record in {path}")

@@ -91,6 +91,8 @@ class MatrixOptions:
             return matrix.by_record(looking.confidence, attack=attack, delta=delta)
         if design == "one-run":
             row = self.audited_model or 0
+            if row >= matrix.models:
+                refuse("--audited-model", f"be at most {matrix.models - 1} (from 0)", row)
             return matrix.one_run(
                 row, looking.confidence, attack=attack, claim=claim, seed=looking.seed
             )

@@ -252,6 +252,14 @@ def test_a_table_of_models_and_records(tmp_path):
         table.drop(columns=column).to_parquet(tmp_path / "less.parquet")
         with pytest.raises(BadScores, match=f"{column}"):
             Matrix.read(tmp_path / "less.parquet", coins=Coins.BALANCED)
+    for inside, outside in (("in", "out"), ("member", "non-member"), (1, 0), (1.0, 0.0)):
+        named = table["inclusion"].map({True: inside, False: outside})
+        table.assign(inclusion=named).to_parquet(tmp_path / "named.parquet")
+        words = Matrix.read(tmp_path / "named.parquet", coins=Coins.BALANCED)
+        np.testing.assert_array_equal(words.inclusion, keep)
+    table.assign(inclusion="val").to_parquet(tmp_path / "named.parquet")
+    with pytest.raises(BadScores, match=r"inclusion must be 1 or 0, true or false.* in data row 1"):
+        Matrix.read(tmp_path / "named.parquet", coins=Coins.BALANCED)
     table.assign(logit=table["logit"].mask(table["logit"] > 2)).to_parquet(tmp_path / "n.parquet")
     with pytest.raises(InvalidArgument, match=r"finite|missing"):
         Matrix.read(tmp_path / "n.parquet", coins=Coins.BALANCED)
