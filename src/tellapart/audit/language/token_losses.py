@@ -15,7 +15,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,9 @@ from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart._progress import in_words, shown
 from tellapart.audit import checkpoints
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.data import npz
+from tellapart.data.sources import FileLimits, Source
+from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 
 Tokens = NDArray[np.int64]
 # Texts whose losses are kept in one file.
@@ -220,8 +222,9 @@ def losses(
         for part in range(0, len(order), _PART):
             some = order[part : part + _PART]
             file = None if where is None else where / f"part-{part // _PART:05d}.npz"
-            if file is not None and file.exists():
-                kept.update(zip(some, _read(file), strict=True))
+            done = None if file is None else _read(file, [found[k] for k in some])
+            if done is not None:
+                kept.update(zip(some, done, strict=True))
                 pace.left -= sum(found[k].ids.size for k in some)
                 continue
             for start in range(0, len(some), size):
@@ -374,9 +377,16 @@ def _write(part: Path, rows: list[Array]) -> None:
         np.savez(out, losses=np.concatenate(rows), lengths=lengths)
 
 
-def _read(file: Path) -> list[Array]:
+def _read(file: Path, texts: list[_Tokens]) -> list[Array] | None:
+    """What is kept of these texts; None where there is nothing that can be read."""
     try:
-        with np.load(file, allow_pickle=False) as kept:
-            return np.split(kept["losses"], np.cumsum(kept["lengths"])[:-1])
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidArgument(f"{file} must be a file of losses; remove it: {error}") from error
+        with ExitStack() as opened:
+            packed = npz.ArchiveTable(Source(file), FileLimits(), opened)
+            losses, lengths = packed.whole("losses"), packed.whole("lengths")
+    except TellapartError:
+        return None
+    # Damaged, or of another's hand: each text has a loss for every token that is scored.
+    known = lengths.tolist() == [int(each.scored.sum()) for each in texts]
+    if not known or losses.dtype.kind != "f" or losses.shape != (sum(lengths.tolist()),):
+        return None
+    return np.split(losses, np.cumsum(lengths)[:-1]) if np.isfinite(losses).all() else None
