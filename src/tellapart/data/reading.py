@@ -99,6 +99,7 @@ class Reader:
         self._meaning.offers_drop = True
         opened = FrameTable(table)
         yield from self._rows(opened, self._settled(opened))
+        self._meaning.settle()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -145,6 +146,7 @@ class Reader:
                     f"{self.left_out.rows:,} rows lack one"
                 )
             raise BadScores(f"score files must have rows, got none in {sources[0]}")
+        self._meaning.settle()
 
     def _of_files(self, sources: Sequence[Source]) -> Iterator[Slice]:
         layout: Layout | None = None
@@ -226,7 +228,8 @@ class Reader:
 
         A column that is shorter than its neighbour is filled up with empty cells.
         """
-        strict = Meaning(drop_missing=True, comma=self._meaning.comma, point=self._meaning.point)
+        seen = self._meaning
+        strict = replace(seen, drop_missing=True)
         waiting: list[tuple[Mask, Batch]] = []
         for batch in table.batches([side.column]):
             found, missing = strict.scores(side.column, batch.columns[0], batch.place)
@@ -243,7 +246,7 @@ class Reader:
             self._gaps(side, waiting)
         elif below:
             self._notes.append(f"{below:,} empty cells below the scores in {side.column!r}")
-        self._meaning.comma, self._meaning.point = strict.comma, strict.point
+        seen.comma, seen.point, seen.decimal = strict.comma, strict.point, strict.decimal
 
     def _gaps(self, side: Side, gaps: Sequence[tuple[Mask, Batch]]) -> None:
         """Count missing scores between others, or refuse the first of them."""

@@ -47,6 +47,8 @@ _MISSING = frozenset(("na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>",
 _MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+# 1,288 is either; -0,288 or 1,28 or 1288,5 is not.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _INFINITE = re.compile(r"\s*[+-]?inf(inity)?\s*", re.ASCII | re.IGNORECASE)
 _NAN = re.compile(r"\s*[+-]?nan\s*", re.ASCII | re.IGNORECASE)
 # What numbers are written with; `float` takes more, such as 1_000 and digits of other scripts.
@@ -104,6 +106,7 @@ class Meaning:
     offers_drop: bool = True  # whether a missing value names the option that leaves it out
     comma: str = ""  # the first number with a decimal comma
     point: str = ""  # the first number with a decimal point
+    decimal: bool = False  # whether some comma cannot stand between thousands
     seen: Counter[str] = field(default_factory=Counter)  # the labels other than 1, 0, true, false
 
     def scores(self, name: str, raw: Any, place: Place) -> tuple[Array, Mask]:
@@ -233,13 +236,21 @@ class Meaning:
 
     def _mark(self, name: str, cell: str, where: str) -> None:
         """A file has decimal commas or decimal points: with both, some are something else."""
-        if "," in cell and not self.comma:
-            self.comma = cell.strip()
+        if "," in cell:
+            self.comma = self.comma or cell.strip()
+            self.decimal = self.decimal or not _THOUSANDS.fullmatch(cell.strip())
         if "." in cell and not self.point:
             self.point = cell.strip()
         if self.comma and self.point:
             rule = f"have decimal commas or decimal points, not both ({self.comma}, {self.point})"
             refuse(name, rule, cell, where)
+
+    def settle(self) -> None:
+        """Refuse commas, once all were seen, that may all stand between thousands."""
+        if self.comma and not self.decimal:
+            known = self.comma.replace(",", "."), self.comma.replace(",", "")
+            rule = f"say what its commas are: write {known[0]} or {known[1]}"
+            refuse("score", rule, self.comma, "(three digits follow every comma)")
 
     # -- labels ------------------------------------------------------------------------------------
 
