@@ -141,6 +141,11 @@ class ArchiveTable:
             size = min(math.prod(header.shape), HEAD)
             return list(_numbers(file, header.kind, size).tolist())
 
+    def axes(self, name: str) -> int:
+        """How many axes an array has, by its header alone."""
+        with _damaged(self), self._opened(name) as (_, header):
+            return len(header.shape)
+
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """These arrays, which must have one length, many numbers at a time."""
         sizes = [self._inside[position(self.names, name, self, self.what)] for name in names]

@@ -245,6 +245,10 @@ LINES = {
     "nul": (b"1,0\n1\0,1\n", "f.csv must be text, got a NUL character in line 3"),
     "latin": (b"1,0\n\xe9,1\n", "score must be a number, got 'é' in line 3 of f.csv"),
     "commas": (b'1,0\n"0,5",1\n0.5,1\n', "score must have decimal commas or decimal points, not"),
+    "thousands": (
+        b'"1,288",0\n17,1\n"-21,005",1\n',
+        "score must say what its commas are: beside 17, 1,288 may be 1288 or 1.288. Write",
+    ),
     "quote": (b'1,0\n"1,1\n2,0\n', "f.csv must be readable: unexpected end of data in the row"),
     "after": (b'1,0\n"1"x,1\n', "f.csv must be readable: ',' expected after '\"' in the row from"),
     "two lines": (b'1,0\n"1\n",1\nx,1\n', "score must be a number, got 'x' in line 5 of f.csv"),
@@ -256,6 +260,21 @@ LINES = {
 def test_what_is_wrong_is_told_with_its_line(case, tmp_path):
     rows, said = LINES[case]
     assert said_everywhere("f.csv", b"score,member\n" + rows, tmp_path).startswith(said)
+
+
+@pytest.mark.parametrize("other", ["0,288", "1,2", "1234,567", ",5", "1,288e2"])
+def test_commas_that_no_thousands_have_are_decimal(other, tmp_path):
+    rows = f'score,member\n"1,288",0\n2,1\n"{other}",1\n'
+    found = Scores.read(_written(tmp_path / "f.csv", rows.encode()))
+    assert found.members.descending([1]) == max(2, float(other.replace(",", ".")))
+
+
+def test_commas_that_may_be_either_are_refused_of_each_side_too(tmp_path):
+    either = _written(tmp_path / "in.csv", b'score\n"1,288"\n2\n')
+    decimal = _written(tmp_path / "out.csv", b'score\n"0,5"\n2\n')
+    with pytest.raises(BadScores, match="score must say what its commas are"):
+        Scores.read(members=either, non_members=either)
+    assert Scores.read(members=either, non_members=decimal).members.descending([2]) == 1.288
 
 
 def test_the_row_that_never_ends_is_named_by_its_beginning(tmp_path, monkeypatch):

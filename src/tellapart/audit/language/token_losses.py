@@ -13,10 +13,9 @@ import hashlib
 import os
 import time
 import warnings
-import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,9 @@ from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart._progress import in_words, shown
 from tellapart.audit import checkpoints
-from tellapart.errors import InvalidArgument, Unsupported
+from tellapart.data import npz
+from tellapart.data.sources import FileLimits, Source
+from tellapart.errors import InvalidArgument, TellapartError, Unsupported
 
 Tokens = NDArray[np.int64]
 # Texts whose losses are kept in one file.
@@ -233,8 +234,9 @@ def losses(
         for part in range(0, len(order), _PART):
             some = order[part : part + _PART]
             file = None if where is None else where / f"part-{part // _PART:05d}.npz"
-            if file is not None and file.exists():
-                kept.update(zip(some, _read(file, [found[k] for k in some]), strict=True))
+            done = None if file is None else _read(file, [found[k] for k in some])
+            if done is not None:
+                kept.update(zip(some, done, strict=True))
                 pace.left -= sum(found[k].ids.size for k in some)
                 continue
             for start in range(0, len(some), size):
@@ -394,13 +396,16 @@ def _write(part: Path, rows: list[Array]) -> None:
         np.savez(out, losses=np.concatenate(rows), lengths=lengths)
 
 
-def _read(file: Path, some: list[_Tokens]) -> list[Array]:
-    """Losses that were kept; a file of other texts, or one that broke, is refused."""
+def _read(file: Path, texts: list[_Tokens]) -> list[Array] | None:
+    """What is kept of these texts; None where there is nothing that can be read."""
     try:
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
-            rows = np.split(kept["losses"], np.cumsum(kept["lengths"])[:-1])
-        if [each.size for each in rows] != [int(each.scored.sum()) for each in some]:
-            raise ValueError("it holds those of other texts")
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InvalidArgument(f"{file} must be a file of losses; remove it: {error}") from error
-    return rows
+        with ExitStack() as opened:
+            packed = npz.ArchiveTable(Source(file), FileLimits(), opened)
+            losses, lengths = packed.whole("losses"), packed.whole("lengths")
+    except TellapartError:
+        return None
+    # Damaged, or of another's hand: each text has a loss for every token that is scored.
+    known = lengths.tolist() == [int(each.scored.sum()) for each in texts]
+    if not known or losses.dtype.kind != "f" or losses.shape != (sum(lengths.tolist()),):
+        return None
+    return np.split(losses, np.cumsum(lengths)[:-1]) if np.isfinite(losses).all() else None

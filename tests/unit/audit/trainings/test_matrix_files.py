@@ -265,6 +265,25 @@ def test_a_table_of_models_and_records(tmp_path):
         Matrix.read(tmp_path / "n.parquet", coins=Coins.BALANCED)
 
 
+@pytest.mark.parametrize("shape", [(8,), (4, 8)])
+def test_no_spoilt_archive_breaks_the_question_whether_it_is_a_matrix(tmp_path, shape):
+    file = tmp_path / "spoilt.npz"
+    np.savez(file, scores=np.zeros(shape), member=np.zeros(shape, dtype=int))
+    good, chance = file.read_bytes(), np.random.default_rng(2)
+    assert matrix_files.is_matrix(file) is (len(shape) == 2)
+    headers = [good.replace(b"'fortran_order': False", text) for text in (b"(" * 22, b"'" * 22)]
+    cut = [good[:size] for size in range(0, len(good), 37)]
+    flipped = []
+    for _ in range(300):
+        bytes_ = bytearray(good)
+        for place in chance.integers(len(good), size=3):
+            bytes_[place] = chance.integers(256)
+        flipped.append(bytes(bytes_))
+    for spoilt in (*headers, *cut, *flipped):
+        file.write_bytes(spoilt)
+        assert matrix_files.is_matrix(file) in (True, False)
+
+
 def test_what_is_no_matrix_is_refused_in_words(tmp_path):
     coins = Coins.BALANCED
     with pytest.raises(BadScores, match="that is there"):
