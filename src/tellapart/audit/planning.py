@@ -325,7 +325,8 @@ class _Question:
         *,
         longer: bool = True,
     ) -> PlannedDesign:
-        leaks, (detected, strength) = alternative(self.claim), weakest_found(power(count, False))
+        leaks = alternative(self.claim)
+        detected, strength = weakest_found(power(count, False), power(count, True))
         needed = self._price(power, longer)
         return PlannedDesign(
             access,

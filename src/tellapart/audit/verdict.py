@@ -125,13 +125,26 @@ _FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
 # the weakest one is told that would have been found, as a share of what it leaks beyond the claim.
 STRONGEST, _CLOSE = 64.0, 0.01
+# How far from a rough answer it is looked for first, of what it exceeds 1 by.
+_NEAR = 0.03
 
 
-def weakest_found(power: Callable[[float], float]) -> tuple[bool, float]:
-    """Whether any strength has a power of 90 %, and which is the least; or the strongest tried."""
+def weakest_found(
+    power: Callable[[float], float], roughly: Callable[[float], float] | None = None
+) -> tuple[bool, float]:
+    """Whether any strength has a power of 90 %, and which is the least; or the strongest tried.
+
+    A power that is quicker to ask ``roughly`` says where to look. As more leaks are found more
+    often, the answer is the same, after a few questions.
+    """
+    enough = _Enough(power)
+    if roughly is not None:
+        found, near = weakest_found(roughly)
+        if found:
+            enough.seek(near)
     low, high = 1.0, 1.25
     try:
-        while not power(high) >= SURE:
+        while not enough(high):
             deadline.check()
             low, high = high, high * 1.5
             if high > STRONGEST:
@@ -141,8 +154,37 @@ def weakest_found(power: Callable[[float], float]) -> tuple[bool, float]:
     while high - low > _CLOSE * (high - 1):
         deadline.check()
         middle = (low + high) / 2
-        low, high = (low, middle) if power(middle) >= SURE else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return True, high
+
+
+class _Enough:
+    """Whether a strength has a power of 90 %, asked where no stronger or weaker one tells."""
+
+    def __init__(self, power: Callable[[float], float]) -> None:
+        self._power = power
+        self._none, self._some = 1.0, math.inf  # known to be too weak, and to be found
+
+    def __call__(self, strength: float) -> bool:
+        if self._none < strength < self._some:
+            if self._power(strength) >= SURE:
+                self._some = strength
+            else:
+                self._none = strength
+        return strength >= self._some
+
+    def seek(self, near: float) -> None:
+        """Ask on either side of a likely answer, further and further off."""
+        step = _NEAR * (near - 1)
+        try:
+            while self(near) and near > 1 + step:
+                near, step = near - step, 2 * step
+            step = _NEAR * (near - 1) if math.isinf(self._some) else step
+            while math.isinf(self._some) and near + step < STRONGEST:
+                near, step = near + step, 2 * step
+                self(near)
+        except NotCertified:
+            return
 
 
 @dataclass(frozen=True, repr=False)

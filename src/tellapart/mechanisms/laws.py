@@ -242,8 +242,29 @@ def _whole_cut(law: NoiseLaw, fpr: Array) -> Array:
     inside = (fpr > 0) & (fpr < 1)
     result = np.where(fpr <= 0, np.inf, -np.inf)
     if inside.any():
-        fpr = fpr[inside]
-        start = np.zeros_like(fpr)
-        low, high = solve.climb(too_likely, start, -1.0), solve.climb(too_likely, start, 1.0)
-        result[inside] = solve.falling_whole(too_likely, low, high)[1]
+        result[inside] = _whole_cuts(law, fpr[inside])
     return result
+
+
+def _whole_cuts(law: NoiseLaw, fpr: Array) -> Array:
+    """Each sought by itself, or among all that lie between those of the ends where these are few.
+
+    So a rate's cut does not depend on what else is asked, but for rounding.
+    """
+
+    def sought(rates: Array) -> Array:
+        def too_likely(x: Array) -> Array:
+            return law.above(x) - rates
+
+        start = np.zeros_like(rates)
+        low, high = solve.climb(too_likely, start, -1.0), solve.climb(too_likely, start, 1.0)
+        return solve.falling_whole(too_likely, low, high)[1]
+
+    if fpr.size <= 2:
+        return sought(fpr)
+    first, last = sought(np.array([fpr.max(), fpr.min()]))
+    if last - first > fpr.size:
+        return sought(fpr)
+    listed = np.arange(first, last + 1)
+    above = np.minimum.accumulate(law.above(listed))
+    return listed[np.minimum(np.searchsorted(-above, -fpr), listed.size - 1)]

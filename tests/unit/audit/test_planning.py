@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,15 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import Access
+from tellapart.audit.counts.attack_counts import Counts
+from tellapart.audit.evidence.base import promised
+from tellapart.audit.evidence.count import uncounted
 from tellapart.audit.evidence.sequential_test import WagerEvidence
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED, _noise_found
 from tellapart.audit.probing import pace
-from tellapart.audit.verdict import alternative
+from tellapart.audit.probing.probe_run import planned_power
+from tellapart.audit.verdict import alternative, weakest_found
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
@@ -272,3 +277,46 @@ def test_designs_beyond_the_budget_come_last_and_say_so():
     assert planned.designs[1].seconds > 120
     assert "about 2.5 min, more than the budget of 2 min." in str(planned)
     assert "about 60 s, more" not in str(planned)
+
+
+@pytest.mark.parametrize("off", [1.0, 0.9, 1.4, 0.0])
+@pytest.mark.parametrize("least", [1.003, 1.2, 1.9, 7.0, 63.0, 80.0])
+def test_a_rough_power_says_where_to_look_and_changes_no_answer(least, off):
+    """However far off it is: the answer of the careful search, after fewer questions if near."""
+
+    def rising(at):
+        return lambda strength: 1 - 0.1 * (at / strength) ** 2
+
+    asked = []
+
+    def careful(strength):
+        asked.append(strength)
+        return rising(least)(strength)
+
+    rough = rising(1 + (least - 1) * off) if off else lambda strength: 0.0
+    plain = weakest_found(rising(least))
+    assert weakest_found(careful, rough) == plain
+    if off == 1.0 and plain[0]:
+        assert len(asked) <= 6
+
+
+@pytest.mark.parametrize(
+    ("claim", "calls"),
+    [(LAPLACE, 2_000), (ta.DiscreteLaplace(10.0), 500), (ta.DiscreteGaussian(2.0), 500)],
+    ids=str,
+)
+def test_the_quick_search_of_a_probe_s_plan_agrees_with_the_careful_one(claim, calls):
+    careful = planned_power(claim, calls, 0.05)
+    _, slow = weakest_found(careful)
+    _, quick = weakest_found(careful, planned_power(claim, calls, 0.05, roughly=True))
+    assert quick - 1 == pytest.approx(slow - 1, rel=0.03)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.25])
+@pytest.mark.parametrize("claim", [LAPLACE, ta.DiscreteLaplace(10.0), BARE], ids=str)
+def test_counts_that_refute_are_known_to_a_few_without_a_certificate(claim, rate):
+    counts = Counts(0, 800, round(800 * rate), 800)
+    evidence = replace(uncounted(800, 0.05), counts=counts)
+    curve = promised(claim)
+    certified = evidence.needed(curve)
+    assert abs(evidence.needed(curve, certified=False) - certified) <= 1

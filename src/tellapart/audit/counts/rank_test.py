@@ -130,9 +130,9 @@ def _upper(look: RankCounts, roc: Roc, level: float) -> float:
         return np.asarray(betainc(*count, np.clip(roc(rates), 0.0, 1.0)))
 
     cuts = _spread(law, level)
-    values = chances(cuts)
+    values, tails = chances(cuts), _tails(law, cuts)
     for _ in range(_ROUNDS):
-        weights = masses(law, cuts)
+        weights = _between(law, cuts, *tails)
         highest = float(weights[:-1] @ values + weights[-1])
         lowest = float(weights[1:] @ values)
         gaps = weights[1:-1] * np.diff(values)
@@ -141,10 +141,9 @@ def _upper(look: RankCounts, roc: Roc, level: float) -> float:
             break
         wide = gaps >= max(gaps.max() / 16, close / (3 * len(gaps)))
         middles = (cuts[:-1] + cuts[1:])[wide] / 2
-        cuts = np.concatenate([cuts, middles])
-        values = np.concatenate([values, chances(middles)])
-        order = np.argsort(cuts)
-        cuts, values = cuts[order], values[order]
+        asked = [cuts, values, *tails], [middles, chances(middles), *_tails(law, middles)]
+        order = np.argsort(np.concatenate([cuts, middles]))
+        cuts, values, *tails = (np.concatenate(pair)[order] for pair in zip(*asked, strict=True))
     return min(highest * _ROUNDING + _LEFT_OUT, 1.0)
 
 
@@ -161,9 +160,17 @@ def masses(law: tuple[Array, Array], cuts: Array) -> Array:
 
     From whichever tail is small and so has its digits.
     """
+    return _between(law, cuts, *_tails(law, cuts))
+
+
+def _tails(law: tuple[Array, Array], cuts: Array) -> tuple[Array, Array]:
+    return betainc(*law, cuts), betaincc(*law, cuts)
+
+
+def _between(law: tuple[Array, Array], cuts: Array, below: Array, above: Array) -> Array:
     ends = [(0, 0)] * (cuts.ndim - 1) + [(1, 1)]
-    below = np.pad(betainc(*law, cuts), ends, constant_values=(0.0, 1.0))
-    above = np.pad(betaincc(*law, cuts), ends, constant_values=(1.0, 0.0))
+    below = np.pad(below, ends, constant_values=(0.0, 1.0))
+    above = np.pad(above, ends, constant_values=(1.0, 0.0))
     high = np.pad(cuts, ends, constant_values=(0.0, 1.0))[..., 1:] > law[0] / (law[0] + law[1])
     return np.where(high, -np.diff(above), np.diff(below))
 

@@ -124,8 +124,13 @@ def score(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> 
 
 
 def constrained_fpr(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: float) -> Array:
-    """The FPR under which these numbers are likeliest if TPR = e^ε·FPR + δ."""
+    """The FPR under which these numbers are likeliest if TPR = e^ε·FPR + δ.
+
+    Without δ it is the smaller root of a quadratic: no other lies below e^−ε.
+    """
     ratio = np.exp(epsilon)
+    if delta == 0:
+        return _fpr_at_ratio(x1, x0, sizes, ratio)
     top = np.minimum((1 - delta) / ratio, 1.0)
 
     def slope(p: Array) -> Array:
@@ -144,3 +149,11 @@ def constrained_fpr(x1: Array, x0: Array, sizes: Counts, epsilon: Array, delta: 
         root, _ = falling_root(lambda p: np.where(inner, slope(p), top / 2 - p), low, high)
         likeliest = np.where(inner, root, likeliest)
     return likeliest
+
+
+def _fpr_at_ratio(x1: Array, x0: Array, sizes: Counts, ratio: Array) -> Array:
+    """The root between 0 and 1/ratio, in a form that keeps its digits (all terms are positive)."""
+    missed = (sizes.members - x1) * (sizes.non_members - x0)
+    first, second = ratio * (x0 + sizes.members), x1 + sizes.non_members
+    apart = np.hypot(first - second, 2 * np.sqrt(ratio * missed))
+    return np.asarray(2 * (x0 + x1) / (first + second + apart))

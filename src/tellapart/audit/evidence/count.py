@@ -51,6 +51,8 @@ from tellapart.errors import Unsupported
 _NARROW = 1e-5
 # The share of the level that buys a corner of the curve; the test of claims has the rest.
 CORNER = 0.25
+# Where nothing is certified, a p-value must stay so far below the level as certificates need.
+_CERTIFIED = 0.99
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,12 +115,15 @@ class CountEvidence(Evidence):
             shown, end = (middle, end) if self._refutes(claim(middle)) else (shown, middle)
         return shown
 
-    def _refutes(self, claim: Claim) -> bool:
+    def _refutes(self, claim: Claim, certified: bool = True) -> bool:
         """Whether the claim is refuted, by the corner or by the test."""
         fpr, tpr = self._corner(self.ledger.level)
         if tpr > float(claim(np.array(fpr))):
             return True
-        return buehler_refutes(self.counts, claim, confidence=1 - self._level)
+        if certified:
+            return buehler_refutes(self.counts, claim, confidence=1 - self._level)
+        likely = likely_p_value(self.counts, claim, confidence=1 - self._level)
+        return likely <= _CERTIFIED * self._level
 
     def _p_value(self, claim: Claim) -> float:
         return buehler_p_value(self.counts, claim, confidence=1 - self._level)
@@ -196,13 +201,23 @@ class CountEvidence(Evidence):
         n, fpr = self.counts.non_members, self.counts.fpr
         return solve.first_whole(lambda k: bool(binomial.lower_tail(k, n, fpr) >= 0.98), -1, n)
 
-    def needed(self, claim: TradeoffCurve, near: tuple[int, int] | None = None) -> int:
-        """How many flagged members would refute the claim; it is first sought between the two."""
+    def needed(
+        self,
+        claim: TradeoffCurve,
+        near: tuple[int, int] | None = None,
+        *,
+        certified: bool = True,
+    ) -> int:
+        """How many flagged members would refute the claim; it is first sought between the two.
+
+        Without a certificate, which a p-value as near to the level as a hundredth of it may lack,
+        it is at most a few off.
+        """
         members = self.counts.members
 
         def refuted(flagged: int) -> bool:
             tried = replace(self, counts=replace(self.counts, true_positives=flagged))
-            return tried._refutes(claim.tpr)
+            return tried._refutes(claim.tpr, certified)
 
         if near is not None:
             low, high = max(near[0], 0), min(near[1], members + 1)

@@ -46,6 +46,8 @@ _UNSEEN, _MOST_LISTED = 1e-12, 1_000
 # Counts so many deviations off do not matter. So far from where its neighbour says that it is the
 # number that refutes is sought first.
 _LIKELY, _REACH = 2.7, 4
+# What sums of a few numbers of calls are off by.
+_ROUNDING = 1e-6
 
 
 class _Draws(NamedTuple):
@@ -84,10 +86,9 @@ def probe_power(
         draws = _draws(claim, strength, truth)
         rng = np.random.default_rng(_SEED)
         seek = EventSearch(delta)
-        events = [
-            _chosen(draws, seek(_packed(draws.drawn(rng.random((aside, 2)))), level, kept), kept)
-            for _ in range(played)
-        ]
+        drawn = draws.drawn(rng.random((played * aside, 2)))
+        games = zip(*(np.split(side, played) for side in drawn), strict=True)
+        events = [_chosen(draws, seek(_packed(game), level, kept), kept) for game in games]
         if turned and _same_turned(truth):
             events = [event._replace(end=End.FLAG) for event in events]
         if roughly:  # ranks are near each other, and all of them are tested
@@ -132,7 +133,8 @@ class _CutPower:
         likely = np.arange(
             max(round(each * fpr) - reach, 0), min(round(each * fpr) + reach, each) + 1.0
         )
-        refuting = binomial.upper_tail(np.ceil(self._needed(likely, deviation)), each, tpr)
+        needed = np.ceil(self._needed(likely, deviation) - _ROUNDING)
+        refuting = binomial.upper_tail(needed, each, tpr)
         return float(binomial.pmf(likely, each, fpr) @ refuting)
 
     def _needed(self, likely: Array, deviation: float) -> Array:
@@ -141,7 +143,8 @@ class _CutPower:
         step = 1 << max(round(math.log2(deviation)), 0)  # so that other rates ask the same
         nodes = np.arange(likely[0] // step, -(-likely[-1] // step) + 1) * step
         nodes = np.unique(np.minimum(nodes, self._each))
-        return np.asarray(np.interp(likely, nodes, [self._exactly(int(node)) for node in nodes]))
+        off = np.array([self._exactly(int(node)) for node in nodes]) - self._smooth(nodes)
+        return np.asarray(self._smooth(likely) + np.interp(likely, nodes, off))
 
     def _exactly(self, flagged: int) -> int:
         if flagged not in self._asked:
@@ -154,7 +157,8 @@ class _CutPower:
                 reach = _REACH
             near = (round(smooth) - reach, round(smooth) + reach)
             counts = replace(self._evidence.counts, false_positives=flagged)
-            exact = replace(self._evidence, counts=counts).needed(self._claim, near)
+            evidence = replace(self._evidence, counts=counts)
+            exact = evidence.needed(self._claim, near, certified=False)
             self._asked[flagged] = exact
         return self._asked[flagged]
 

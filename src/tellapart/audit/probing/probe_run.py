@@ -215,7 +215,8 @@ def fewest_calls(claim: Subject, level: float) -> int:
 
 
 def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
-    detected, strength = weakest_found(planned_power(claim, calls, level))
+    careful, roughly = (planned_power(claim, calls, level, roughly=each) for each in (False, True))
+    detected, strength = weakest_found(careful, roughly)
     leak = alternative(claim).words(strength)
     finds = "finds" if detected else "may miss even"
     return (
