@@ -146,8 +146,9 @@ def _refuse_other_side(table: Table, inside: bool) -> None:
                 if not is_missing(value) and plain_word(value) in other:
                     raise BadScores(
                         f"{table} must have {'members' if inside else 'non-members'} alone, and "
-                        f"{name!r} is {str(value)!r} {batch.place(row)}: give the file by itself, "
-                        "without --members and --non-members, or rename the column"
+                        f"{name!r} is {str(value)!r} {batch.place(row)}",
+                        ": give the file by itself, without --members and --non-members, or rename "
+                        "the column",
                     )
 
 
@@ -170,8 +171,9 @@ def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None
             )
         raise NoColumn(
             f"{table} has {_a(table)} {name!r} whose values repeat, so that scores may not be "
-            f"independent.{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in "
-            f"Python run={name!r} (independence is then checked); otherwise rename it"
+            "independent",
+            f".{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in Python "
+            f"run={name!r} (independence is then checked); otherwise rename it",
         )
 
 
@@ -263,8 +265,9 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     if rivals:
         raise NoColumn(
             f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one "
-            "of them, or name both columns with --score-column and --member-column, in Python "
-            "score=, member="
+            "of them",
+            ", or name both columns with --score-column and --member-column, in Python score=, "
+            "member=",
         )
     heads = [[value for value in table.head(name) if not is_missing(value)] for name in columns]
     cells = [str(value).strip() for head in heads for value in head]
@@ -275,14 +278,15 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     if len(heads[0]) == len(heads[1]) and pairs <= one_hot:
         raise NoColumn(
             f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels "
-            f"are. Keep one of them: --member-column {_quoted(columns[0])}, in Python "
-            f"member={columns[0]!r}"
+            "are. Keep one of them",
+            f": --member-column {_quoted(columns[0])}, in Python member={columns[0]!r}",
         )
     if all(re.fullmatch(r"\d+", cell) for cell in cells) and len(set(cells)) == len(cells):
         raise NoColumn(
             f"{table} must have scores in {both}, and these hold different whole numbers, as lists "
-            "of rows do. Write scores as 1.0, or a table to be read with --score-column and "
-            "--member-column, in Python score=, member="
+            "of rows do. Write scores as 1.0",
+            ", or a table to be read with --score-column and --member-column, in Python score=, "
+            "member=",
         )
 
 
@@ -356,8 +360,9 @@ def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> No
         inside = next((value for value in values if plain_word(value) in _NO), "0")
         raise NoColumn(
             f"{table} must say which value of {name!r} is a member's, as its name speaks of "
-            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, "
-            f"in Python member={name!r}, member_value={inside!r}"
+            "non-members",
+            f": add --member-column {_quoted(name)} --member-value {_quoted(inside)}, in Python "
+            f"member={name!r}, member_value={inside!r}",
         )
 
 
@@ -430,8 +435,8 @@ def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: st
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
-        f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
-        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}"
+        f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}",
+        f". Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}",
     )
 
 
@@ -441,24 +446,29 @@ def _no_labels(table: Table) -> NoColumn:
     if len(table.names) == 1:
         return NoColumn(
             f"{table} must say who is a member, and has one {table.what}, {listed(table.names)}: "
-            f"add a column of labels, or give a file for each side with {sides}"
+            "add a column of labels",
+            f", or give a file for each side with {sides}",
         )
-    such = (
-        "--member-column names it and --member-value its value for members (in Python member=, "
-        "member_value=)"
+    seen, such = (
+        "",
+        (
+            ": --member-column names it and --member-value its value for members (in Python member=, "
+            "member_value=)"
+        ),
     )
     for name in table.names[:LOOKED_AT]:
         values = _values(table, name)
         if len(values) == 2 and not _is_score(name):
+            seen = f": {name!r} has two values, {' and '.join(map(repr, values))}"
             such = (
-                f"{name!r} has two values, {' and '.join(map(repr, values))}; if it is that, type "
-                f"--member-column {_quoted(name)} --member-value {_quoted(values[0])}, in Python "
-                f"member={name!r}, member_value={values[0]!r}"
+                f"; if it is that, type --member-column {_quoted(name)} --member-value "
+                f"{_quoted(values[0])}, in Python member={name!r}, member_value={values[0]!r}"
             )
             break
     return NoColumn(
         f"{table} must have {_a(table)} that says who is a member, such as 'member' with 1 and 0, "
-        f"has {listed(table.names)}: {such}. Scores in a file for each side are read with {sides}"
+        f"has {listed(table.names)}{seen}",
+        f"{such}. Scores in a file for each side are read with {sides}",
     )
 
 
