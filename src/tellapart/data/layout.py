@@ -449,12 +449,10 @@ def _no_labels(table: Table) -> NoColumn:
             "add a column of labels",
             f", or give a file for each side with {sides}",
         )
-    seen, such = (
-        "",
-        (
-            ": --member-column names it and --member-value its value for members (in Python member=, "
-            "member_value=)"
-        ),
+    seen = ""
+    such = (
+        ": --member-column names it and --member-value its value for members (in Python member=, "
+        "member_value=)"
     )
     for name in table.names[:LOOKED_AT]:
         values = _values(table, name)

@@ -82,10 +82,8 @@ class PanelsCurve(SymmetricCurve):
             np.zeros_like(like),
             np.full_like(like, len(knots) - 1.0),
         )
-        low, high = solve.falling_root(
-            lambda threshold: excess(rates(threshold)),
-            *(knots[end.astype(int)] for end in (low, high)),
-        )
+        ends = (knots[end.astype(int)] for end in (low, high))
+        low, high = solve.falling_root(lambda threshold: excess(rates(threshold)), *ends)
         return rates(low), rates(high)
 
     @cached_property
