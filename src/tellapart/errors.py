@@ -60,7 +60,27 @@ class InvalidArgument(TellapartError, ValueError):
 
 
 class BadScores(InvalidArgument):
-    """Says where a table of attack scores breaks which rule: file, row and value."""
+    """Says where a table of attack scores breaks which rule: file, row and value.
+
+    The ``advice`` that may follow names options of the command line and arguments of Python; where
+    there are none, as on the page, the ``problem`` is said with an advice of its own.
+    """
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(problem, advice)
+
+    def __str__(self) -> str:
+        return self.problem + visible(self.advice, keep="\n")
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in the words of every door."""
+        return visible(self.args[0], keep="\n")
+
+    @property
+    def advice(self) -> str:
+        """What to type instead, with what parts it from the problem; empty where that says it."""
+        return str(self.args[1])
 
 
 class NoColumn(BadScores):

@@ -71,7 +71,7 @@ def _scores(path):
             sides = (found.members, found.non_members)
             told.append([one.descending(range(1, one.count + 1)).tolist() for one in sides])
         except TellapartError as error:
-            told.append(type(error).__name__)  # the page speaks of its own lists, not of options
+            told.append(getattr(error, "problem", str(error)))  # the advice differs
     if told[0] != told[1]:
         raise AssertionError(f"two readers: {told[0]!r:.300} and {told[1]!r:.300}")
     if isinstance(told[0], str):

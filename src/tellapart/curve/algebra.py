@@ -189,11 +189,9 @@ def dominates(a: TradeoffCurve, b: TradeoffCurve, tolerance: float = 1e-12) -> b
         if isinstance(a, AtomicCurve) and not isinstance(b, AtomicCurve):
             return _profile_above(a, b, a.losses[np.isfinite(a.losses)], tolerance)
         mirrors = a.mirrored(), b.mirrored()
-        # Both halves of the curve, each seen from its own corner.
-        return all(
-            _as_strong_at(first, other, _sizes(other), tolerance)
-            for first, other in ((a, b), mirrors)
-        )
+        # Both halves of the curve, each seen from its own corner; those of symmetric ones are one.
+        halves = ((a, b),) if mirrors[0] is a and mirrors[1] is b else ((a, b), mirrors)
+        return all(_as_strong_at(first, other, _sizes(other), tolerance) for first, other in halves)
 
 
 def _sizes(curve: TradeoffCurve) -> Array:

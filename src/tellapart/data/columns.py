@@ -112,9 +112,10 @@ def refuse_unread(
 ) -> None:
     """Refuse a column of runs that nobody asked for: it may say that scores are not independent."""
     if _RUN in there and _RUN not in wanted:
-        raise BadScores(
-            f"{where} has {_a(what)} {_RUN!r}. If these are run ids, add --{_RUN}-column {_RUN}, "
-            f"in Python {_RUN}={_RUN!r} (independence is then checked); otherwise rename it"
+        raise NoColumn(
+            f"{where} has {_a(what)} {_RUN!r}, and scores of one run may not be independent",
+            f". If these are run ids, add --{_RUN}-column {_RUN}, in Python {_RUN}={_RUN!r} "
+            "(independence is then checked); otherwise rename it",
         )
 
 

@@ -150,8 +150,9 @@ def _refuse_other_side(table: Table, inside: bool) -> None:
                 if not is_missing(value) and plain_word(value) in other:
                     raise BadScores(
                         f"{table} must have {'members' if inside else 'non-members'} alone, and "
-                        f"{name!r} is {str(value)!r} {batch.place(row)}: give the file by itself, "
-                        "without --members and --non-members, or rename the column"
+                        f"{name!r} is {str(value)!r} {batch.place(row)}",
+                        ": give the file by itself, without --members and --non-members, or rename "
+                        "the column",
                     )
 
 
@@ -175,8 +176,9 @@ def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None
             )
         raise NoColumn(
             f"{table} has {_a(table)} {name!r} whose values repeat, so that scores may not be "
-            f"independent.{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in "
-            f"Python run={name!r} (independence is then checked); otherwise rename it"
+            "independent",
+            f".{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in Python "
+            f"run={name!r} (independence is then checked); otherwise rename it",
         )
 
 
@@ -279,8 +281,9 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     if rivals:
         raise NoColumn(
             f"{table} must say where the scores are: in {both}, or in {listed(rivals)}. Keep one "
-            "of them, or name both columns with --score-column and --member-column, in Python "
-            "score=, member="
+            "of them",
+            ", or name both columns with --score-column and --member-column, in Python score=, "
+            "member=",
         )
     heads = [[value for value in table.head(name) if not is_missing(value)] for name in columns]
     cells = [str(value).strip() for head in heads for value in head]
@@ -291,14 +294,15 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
     if len(heads[0]) == len(heads[1]) and pairs <= one_hot:
         raise NoColumn(
             f"{table} must have scores in {both}, and one is 1 where the other is 0, as labels "
-            f"are. Keep one of them: --member-column {_quoted(columns[0])}, in Python "
-            f"member={columns[0]!r}"
+            "are. Keep one of them",
+            f": --member-column {_quoted(columns[0])}, in Python member={columns[0]!r}",
         )
     if all(re.fullmatch(r"\d+", cell) for cell in cells) and len(set(cells)) == len(cells):
         raise NoColumn(
             f"{table} must have scores in {both}, and these hold different whole numbers, as lists "
-            "of rows do. Write scores as 1.0, or a table to be read with --score-column and "
-            "--member-column, in Python score=, member="
+            "of rows do. Write scores as 1.0",
+            ", or a table to be read with --score-column and --member-column, in Python score=, "
+            "member=",
         )
 
 
@@ -312,8 +316,9 @@ def _refuse_log(table: Table, sides: Sequence[Side]) -> None:
             raise NoColumn(
                 f"{table} must have scores of records in {columns[0]!r} and {columns[1]!r}, and "
                 f"{name!r} rises or falls along the rows, as the log of a training does. Name them "
-                "members and non_members if each row is a record, or give a file for each side "
-                "with --members in.csv --non-members out.csv, in Python members=, non_members="
+                "members and non_members if each row is a record",
+                ", or give a file for each side with --members in.csv --non-members out.csv, in "
+                "Python members=, non_members=",
             )
 
 
@@ -402,8 +407,9 @@ def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> No
         inside = next((value for value in values if plain_word(value) in _NO), "0")
         raise NoColumn(
             f"{table} must say which value of {name!r} is a member's, as its name speaks of "
-            f"non-members: add --member-column {_quoted(name)} --member-value {_quoted(inside)}, "
-            f"in Python member={name!r}, member_value={inside!r}"
+            "non-members",
+            f": add --member-column {_quoted(name)} --member-value {_quoted(inside)}, in Python "
+            f"member={name!r}, member_value={inside!r}",
         )
 
 
@@ -476,8 +482,8 @@ def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: st
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
-        f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}. "
-        f"Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}"
+        f"{table} must say which {table.what} holds the {what}: {listed(list(candidates))}",
+        f". Choose with --{part}-column {_quoted(example)}, in Python {part}={example!r}{more}",
     )
 
 
@@ -487,7 +493,8 @@ def _no_labels(table: Table) -> NoColumn:
     if len(table.names) == 1:
         return NoColumn(
             f"{table} must say who is a member, and has one {table.what}, {listed(table.names)}: "
-            f"add a column of labels, or give a file for each side with {sides}"
+            "add a column of labels",
+            f", or give a file for each side with {sides}",
         )
     pairs = _pairs(table)
     if len(pairs) > 1:
@@ -497,24 +504,27 @@ def _no_labels(table: Table) -> NoColumn:
         return NoColumn(
             f"{table} must have scores of one attack, and holds those of {len(pairs)}: {several}"
             f"{', ...' if len(pairs) > _FEW_PAIRS else ''}. Keep the two of one, chosen before you "
-            f"look at what they show, or give a file for each side with {sides}"
+            "look at what they show",
+            f", or give a file for each side with {sides}",
         )
+    seen = ""
     such = (
-        "--member-column names it and --member-value its value for members (in Python member=, "
+        ": --member-column names it and --member-value its value for members (in Python member=, "
         "member_value=)"
     )
     for name in table.names[:LOOKED_AT]:
         values = _values(table, name)
         if len(values) == 2 and not _is_score(name):
+            seen = f": {name!r} has two values, {' and '.join(map(repr, values))}"
             such = (
-                f"{name!r} has two values, {' and '.join(map(repr, values))}; if it is that, type "
-                f"--member-column {_quoted(name)} --member-value {_quoted(values[0])}, in Python "
-                f"member={name!r}, member_value={values[0]!r}"
+                f"; if it is that, type --member-column {_quoted(name)} --member-value "
+                f"{_quoted(values[0])}, in Python member={name!r}, member_value={values[0]!r}"
             )
             break
     return NoColumn(
         f"{table} must have {_a(table)} that says who is a member, such as 'member' with 1 and 0, "
-        f"has {listed(table.names)}: {such}. Scores in a file for each side are read with {sides}"
+        f"has {listed(table.names)}{seen}",
+        f"{such}. Scores in a file for each side are read with {sides}",
     )
 
 

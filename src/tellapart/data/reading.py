@@ -168,8 +168,8 @@ class Reader:
                         if not same_scores(other, column):
                             raise NoColumn(
                                 f"files must have their scores in one column, got {other!r} in "
-                                f"{where} and {column!r} in {table}: rename one of them, or choose "
-                                "with --score-column, in Python score="
+                                f"{where} and {column!r} in {table}: rename one of them",
+                                ", or choose with --score-column, in Python score=",
                             )
                     seen.setdefault(column, str(table))
                     self._note(table, layout)

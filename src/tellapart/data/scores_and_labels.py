@@ -29,11 +29,10 @@ FINITE = "be finite (cap infinite scores at a finite one)"
 DOUBLE = "fit a double"
 WHOLE = "be exact in a double, and not all whole numbers above 2^53 are: subtract the least first"
 NOT_NULL = "not be missing"
-TRUTH = (
-    "be 1 or 0, true or false, yes or no, in or out, member or non-member, or train or test "
-    "(--member-value, in Python member_value=, names another value of members)"
-)
-DROP = "; --drop-missing, in Python drop_missing=True, leaves such rows out and counts them"
+TRUTH = "be 1 or 0, true or false, yes or no, in or out, member or non-member, or train or test"
+ANOTHER = "; --member-value, in Python member_value=, names another value of members"
+LEAVE = "; leave such rows out"
+DROP = " (--drop-missing, in Python drop_missing=True, does so and counts them)"
 
 # Words for members and for non-members, in small letters, without blanks, - and _ within.
 MEMBER_WORDS = frozenset(("1", "true", "t", "yes", "y", "in"))
@@ -60,11 +59,13 @@ _EXACT = 2**53
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 
 
-def refuse(name: str, rule: str, value: object, where: str, then: str = "") -> NoReturn:
+def refuse(
+    name: str, rule: str, value: object, where: str, then: str = "", advice: str = ""
+) -> NoReturn:
     """Say which value breaks which rule, where it stands, and what to do."""
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    raise BadScores(f"{name} must {rule}, got {shown} {where}".rstrip() + then)
+    raise BadScores(f"{name} must {rule}, got {shown} {where}".rstrip() + then, advice)
 
 
 def is_number(cell: str) -> bool:
@@ -162,7 +163,7 @@ class Meaning:
             wrong = (array != 0) & (array != 1) & ~missing
             if wrong.any():
                 row = int(np.argmax(wrong))
-                refuse(name, TRUTH, array[row], place(row))
+                refuse(name, TRUTH, array[row], place(row), advice=ANOTHER)
             return (array == 1) & ~missing, missing
         return self._of_words(name, array, missing, place), missing
 
@@ -174,7 +175,7 @@ class Meaning:
         if isinstance(value, str) and not value.strip():
             shown = None
         rule = NOT_NAN if no_number else NOT_NULL
-        refuse(name, rule, shown, where, DROP if self.offers_drop else "")
+        refuse(name, rule, shown, where, *((LEAVE, DROP) if self.offers_drop else ()))
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -296,7 +297,7 @@ class Meaning:
         word = plain_word(value)
         if word in MEMBER_WORDS or word in NON_MEMBER_WORDS:
             return word in MEMBER_WORDS
-        return refuse(name, TRUTH, value, where)
+        return refuse(name, TRUTH, value, where, advice=ANOTHER)
 
     def _of_value(self, name: str, array: NDArray[Any], missing: Mask) -> Mask:
         """Members by the one value that is theirs; all other values are of non-members."""

@@ -44,7 +44,7 @@ class FileLimits:
 
     def refuse(self, file: object, what: str) -> None:
         """Say which limit a file is over."""
-        raise BadScores(f"{file} must {what}{self.instead}")
+        raise BadScores(f"{file} must {what}", self.instead)
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,10 @@ class Release:
 class Answer:
     """Everything a view shows beside its controls.
 
-    The headline is one sentence, in which ``number`` is what people act on; ``aside`` is its
-    baseline. Of the ``drawings`` one is shown large, the others beside it. ``certificate``
-    says how sure the numbers are, ``scope`` for what they hold. ``mechanism`` is what other views
-    go on with, where that is not what this one was asked about.
+    The headline is one sentence, in which ``number``, where it first stands, is what people act
+    on; ``aside`` is its baseline. Of the ``drawings`` one is shown large, the others beside it.
+    ``certificate`` says how sure the numbers are, ``scope`` for what they hold. ``mechanism`` is
+    what other views go on with, where that is not what this one was asked about.
     """
 
     headline: str

@@ -22,7 +22,7 @@ from tellapart.data import parquet
 from tellapart.data import sorted_runs as runs
 from tellapart.data.ranked import Ranked
 from tellapart.data.reading import Reader
-from tellapart.data.scores_and_labels import DROP, TRUTH
+from tellapart.data.scores_and_labels import ANOTHER, DROP, LEAVE, TRUTH
 from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import Source
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
@@ -304,11 +304,11 @@ def refusal(path, **asked):
         ),
         (
             "score,member\n1,true\n2,false\n,true\n",
-            f"score must not be missing, got None in line 4 of f.csv{DROP}",
+            f"score must not be missing, got None in line 4 of f.csv{LEAVE}{DROP}",
         ),
         (
             "score,member\nnan,true\n",
-            f"score must not be NaN, got nan in line 2 of f.csv{DROP}",
+            f"score must not be NaN, got nan in line 2 of f.csv{LEAVE}{DROP}",
         ),
         (
             "score,member\n1,true\n-inf,true\n",
@@ -317,11 +317,11 @@ def refusal(path, **asked):
         ),
         (
             "score,member\n1,maybe\n",
-            f"member must {TRUTH}, got 'maybe' in line 2 of f.csv",
+            f"member must {TRUTH}, got 'maybe' in line 2 of f.csv{ANOTHER}",
         ),
         (
             "score,member\n1,true\n2,\n",
-            f"member must not be missing, got None in line 3 of f.csv{DROP}",
+            f"member must not be missing, got None in line 3 of f.csv{LEAVE}{DROP}",
         ),
         (
             "score,member\n1,1\n2,1\n",
@@ -377,12 +377,13 @@ def test_a_bad_row_is_found_in_whichever_file_and_slice_it_is(tiny, tmp_path):
         changed = rows.copy()
         changed[row] = (bad, True)
         written(tmp_path / "b.parquet", changed)
-        said = refusal(tmp_path / "?.parquet").removesuffix(DROP)
+        said = refusal(tmp_path / "?.parquet").removesuffix(LEAVE + DROP)
         assert said.endswith(f"got {bad} in data row {row + 1} of b.parquet (counted from 1)")
     for bad, kind in ((2, pa.int32()), (-1, pa.int8()), (None, pa.bool_()), (None, pa.int8())):
         changed = [(v, inside if kind == pa.bool_() else int(inside)) for v, inside in rows]
         changed[17] = (1.0, bad)
-        said = refusal(written(tmp_path / "c.parquet", changed, member=kind)).removesuffix(DROP)
+        said = refusal(written(tmp_path / "c.parquet", changed, member=kind))
+        said = said.removesuffix(LEAVE + DROP if bad is None else ANOTHER)
         assert said.startswith("member must ")
         assert said.endswith(f"got {bad} in data row 18 of c.parquet (counted from 1)")
 
@@ -439,7 +440,7 @@ def test_bad_archives_are_named(tmp_path):
     path = tmp_path / "f.npz"
     np.savez(path, members=[1.0, np.nan], non_members=[1.0])
     said = "members must not be NaN, got nan in row 1 of f.npz (counted from 0)"
-    assert refusal(path) == said + DROP
+    assert refusal(path) == said + LEAVE + DROP
     np.savez(path, members=[1.0])
     assert refusal(path).startswith("f.npz must say who is a member, and has one array")
     np.savez(path, score=[1.0, 2.0], member=[1])

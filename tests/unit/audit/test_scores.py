@@ -17,7 +17,7 @@ from scipy import sparse
 from tellapart.audit import Counts, Orientation, Scores
 from tellapart.audit.scores import RankedScores
 from tellapart.data.ranked import Negated, Ranked
-from tellapart.data.scores_and_labels import DROP, TRUTH
+from tellapart.data.scores_and_labels import ANOTHER, DROP, LEAVE, TRUTH
 from tellapart.errors import BadScores, InvalidArgument, Unsupported
 
 # Few different values: ties are where counting goes wrong.
@@ -217,7 +217,7 @@ def test_missing_values_in_a_table_are_named(frame):
         with pytest.raises(BadScores) as refused:
             Scores.from_table(frame(broken), run="run")
         assert str(refused.value).startswith(name)
-        said = str(refused.value).removesuffix(DROP)
+        said = str(refused.value).removesuffix(LEAVE + DROP)
         assert said.endswith("in row 3 (counted from 0)")
         assert (said == str(refused.value)) == (name == "run")
 
@@ -227,15 +227,15 @@ def test_missing_values_in_a_table_are_named(frame):
     [
         (
             {"member": [0, 1, 2, 1]},
-            f"member must {TRUTH}, got 2 in row 2 (counted from 0)",
+            f"member must {TRUTH}, got 2 in row 2 (counted from 0){ANOTHER}",
         ),
         (
             {"member": ["a", "b", "a", "b"]},
-            f"member must {TRUTH}, got 'a' in row 0 (counted from 0)",
+            f"member must {TRUTH}, got 'a' in row 0 (counted from 0){ANOTHER}",
         ),
         (
             {"member": [0.0, 1.0, 0.0, 0.5]},
-            f"member must {TRUTH}, got 0.5 in row 3 (counted from 0)",
+            f"member must {TRUTH}, got 0.5 in row 3 (counted from 0){ANOTHER}",
         ),
         (
             {"member": [1, 1, 1, 1]},
@@ -258,7 +258,8 @@ def test_a_bad_table_is_refused_alike_everywhere(frame, change, message):
 
 
 def test_a_table_with_an_unread_column_of_runs_is_refused_as_a_file_is(frame):
-    with pytest.raises(BadScores, match=r"^table has a column 'run'\. If these are run ids"):
+    said = r"^table has a column 'run', and scores of one run may not be independent\. If these are"
+    with pytest.raises(BadScores, match=said):
         Scores.from_table(frame(TABLE))
     assert Scores.from_table(frame(TABLE), group="run").members.count == 2
 

@@ -6,7 +6,12 @@ from scipy.integrate import quad
 
 import tellapart as ta
 from tellapart import risk
-from tellapart.curve.composition.laplace_convolution import PanelsCurve, two_laplace
+from tellapart.curve.base import TradeoffCurve
+from tellapart.curve.composition.laplace_convolution import (
+    PanelsCurve,
+    repeated_laplace,
+    two_laplace,
+)
 from tellapart.mechanisms.catalogue import parse
 
 CURVES = {
@@ -72,19 +77,5 @@ def test_the_auc_takes_one_pass_over_a_few_thousand_thresholds(monkeypatch):
     monkeypatch.setattr(PanelsCurve, "_rates", counted)
     risk.auc(CURVES["ten"]())
     assert len(asked) == 1
-    assert sum(asked) < 10_000
-
-
-@pytest.mark.parametrize("folds", [2, 4, 10])
-@pytest.mark.parametrize("shift", [1.0, 20.0, 40.0, 100.0, 1e4])
-def test_no_mass_is_lost_or_made_however_large_the_losses(shift, folds):
-    """One rule of 16 points for a whole panel lost 4e-4 of the mass at losses of 100."""
-    curve = ta.Laplace(1 / shift).repeated(folds).curve()
-    nothing = curve.rates(1e9)
-    assert (nothing.fpr, nothing.tpr) == (0.0, 0.0)
-    assert nothing.fnr == pytest.approx(1.0, abs=1e-13)
-    assert nothing.tnr == pytest.approx(1.0, abs=1e-13)
-    # Of the highest atom, of weight 2^−k under h1, and hardly anything else.
-    near = curve.delta(folds * shift - 1e-3)
-    assert near == pytest.approx(-np.expm1(-1e-3) / 2**folds, rel=3e-3 * folds)
-    assert curve.beta(0.0) == pytest.approx(1.0, abs=1e-13)
+    # Each of four rates; were all asked until the last is found, 40 times as many and more.
+    assert sum(asked) < 4 * 2 * EVERY_FPR.size

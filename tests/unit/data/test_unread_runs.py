@@ -8,7 +8,10 @@ from tellapart.audit import Scores
 from tellapart.cli import main
 
 ROWS = {"score": [0.5, -1.25, 2.0, 0.5], "member": [1, 0, 1, 0], "run": [0, 0, 1, 1]}
-UNREAD = r"'run'\. If these are run ids, add --run-column run, in Python run='run' "
+UNREAD = (
+    r"'run', and scores of one run may not be independent\. If these are run ids, add "
+    r"--run-column run, in Python run='run' "
+)
 
 
 def written(kind, folder):

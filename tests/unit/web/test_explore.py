@@ -7,6 +7,7 @@ from copied_code import printed
 
 import tellapart as ta
 from tellapart import risk
+from tellapart.web.html.answers import answer as html_answer
 from tellapart.web.views.explore import VIEW
 
 TEXTS = [
@@ -107,14 +108,18 @@ def test_the_sentence_counts_people_against_whoever_publishes(text, prior, fpr):
     """Whole people, never fewer found than the curve allows, and one denominator."""
     answer = VIEW.answer(VIEW.read({"mechanism": text, "prior": prior, "fpr": fpr}))
     said = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*(?![\d.])", answer.headline)]
-    people, members, found = said[0], said[1], said[-2]
-    assert answer.headline.endswith(f"finds at most {found:,} of the {members:,} members.")
+    found, members = said[:2]
+    assert answer.headline.startswith(f"An attack finds at most {found:,} of {members:,} members")
+    people = int(re.search("These ([\\d,]+) people", answer.people.title)[1].replace(",", ""))
+    others = f"of {people - members:,} non-members."
+    assert answer.headline.endswith(others)
     tpr = float(ta.parse(text).curve().tpr(fpr)) if "any" not in text else float(
         ta.parse(text).tpr(fpr))  # fmt: skip
     assert members == pytest.approx(people * prior)
     assert people * prior * tpr <= found + 1e-9 < people * prior * tpr + 1 + 1e-6
     assert found >= 1
-    assert answer.number == f"{found:,}"
+    shown = str(html_answer(VIEW, answer, {}))
+    assert f'An attack finds at most <b class="number">{found:,}</b> of {members:,}' in shown
     first, *_ = answer.cards
     assert float(first.value.replace(",", "")) >= people * prior * tpr - 1e-9
     assert all(card.beside for card in answer.cards)

@@ -43,7 +43,7 @@ def test_noise_beyond_all_measure_is_no_fault_of_the_page():
     told = answer("explore", {"mechanism": text.format("1e-300")})
     assert told["problem"].startswith("a step has too little noise")
     told = answer("explore", {"mechanism": text.format("1e300")})
-    assert "finds at most 1 of the 100 members" in re.sub("<[^>]+>", "", told["answer"])
+    assert "finds at most 1 of 100 members" in re.sub("<[^>]+>", "", told["answer"])
 
 
 def test_a_number_too_large_for_any_dial_is_no_number():

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._checks import Array
-from tellapart._numeric import hull
-from tellapart.curve.base import Bound, FourRates
+from tellapart._numeric import hull, solve
+from tellapart.curve.base import Around, Bound, FourRates
 from tellapart.curve.closed import SymmetricCurve
 
 # Beyond this many steps the polynomials of a panel lose digits, and contours do not.
@@ -45,15 +45,51 @@ class PanelsCurve(SymmetricCurve):
     bound: Bound = Bound.EXACT
 
     def _rates(self, threshold: Array) -> FourRates:
-        t = np.clip(threshold, -2 * self.top, 2 * self.top)
+        # Of many FPRs that one atom decides all are asked at the same threshold.
+        different, places = np.unique(threshold, return_inverse=True)
+        t = np.clip(different, -2 * self.top, 2 * self.top)
         # Under h0 the measure is tilted by e^(−loss/2), under h1 by e^(loss/2); what is not above
         # is, seen in the mirror, at or above.
-        return (
+        rates = (
             self._beyond(t, -0.5, self._lighter, strict=True),
             self._beyond(t, 0.5, self._heavier, strict=True),
             self._beyond(-t, -0.5, self._lighter, strict=False),
             self._beyond(-t, 0.5, self._heavier, strict=False),
         )
+        places = places.reshape(np.shape(threshold))
+        fpr, tpr, fnr, tnr = (rate[places] for rate in rates)
+        return fpr, tpr, fnr, tnr
+
+    def _around(self, excess: Callable[[FourRates], Array], like: Array) -> Around:
+        """As of any curve, but thresholds that stay where they are cost nothing.
+
+        Each is sought within its panel, where few steps find it, or at an atom, where it is known.
+        """
+        at, known = np.full_like(like, np.nan), np.empty((4, *like.shape))
+
+        def rates(threshold: Array) -> FourRates:
+            moved = threshold != at
+            if moved.any():
+                known[:, moved], at[moved] = self._rates(threshold[moved]), threshold[moved]
+            fpr, tpr, fnr, tnr = known.copy()
+            return fpr, tpr, fnr, tnr
+
+        # Rates jump between an atom and the double before it.
+        knots = np.unique(np.append(self.edges, self.places))
+        knots = np.unique(np.append(np.nextafter(knots, -np.inf), knots))
+        low, high = solve.falling_whole(
+            lambda knot: excess(rates(knots[knot.astype(int)])),
+            np.zeros_like(like),
+            np.full_like(like, len(knots) - 1.0),
+        )
+        ends = (knots[end.astype(int)] for end in (low, high))
+        low, high = solve.falling_root(lambda threshold: excess(rates(threshold)), *ends)
+        return rates(low), rates(high)
+
+    @cached_property
+    def _widest(self) -> float:
+        """Of all panels: points must not depend on what else is asked."""
+        return float(np.diff(self.edges).max())
 
     @cached_property
     def _lighter(self) -> Array:
@@ -72,7 +108,7 @@ class PanelsCurve(SymmetricCurve):
     def _in_panel(self, panel: NDArray[np.intp], start: Array, tilt: float) -> Array:
         """The tilted mass of the density from a start to the end of its panel."""
         low, high = self.edges[panel][..., None], self.edges[panel + 1][..., None]
-        x, weights = _points(start[..., None], high, tilt)
+        x, weights = _points(start[..., None], high, tilt, self._widest)
         with np.errstate(all="ignore"):
             # From the end where the mass is: the powers of the other would cancel there, and the
             # panels are each other's mirror images.
@@ -118,7 +154,7 @@ class PanelsCurve(SymmetricCurve):
             mirrored = self.powers[::-1]
             for low, high, powers in zip(self.edges[:-1], self.edges[1:], mirrored, strict=True):
                 start = np.clip(edge, low, high)
-                x, weights = _points(start, np.full_like(start, high), 0.5)
+                x, weights = _points(start, np.full_like(start, high), 0.5, self._widest)
                 density = np.polynomial.polynomial.polyval((high - x) / (high - low), powers)
                 logs = log_weight(x) - self.top / 2
                 part = weights * density * np.exp(logs)
@@ -143,7 +179,7 @@ class PanelsCurve(SymmetricCurve):
         return 0.0
 
 
-def _points(start: Array, end: Array, tilt: float) -> tuple[Array, Array]:
+def _points(start: Array, end: Array, tilt: float, widest: float) -> tuple[Array, Array]:
     """Where to read what grows like e^(tilt·x) between two ends, and with what weights.
 
     In pieces that double in width, from the end where nearly all of it is: a rule of 16 points
@@ -151,8 +187,7 @@ def _points(start: Array, end: Array, tilt: float) -> tuple[Array, Array]:
     what counts. One piece would have none for losses of 100.
     """
     width = end - start
-    widest = max(float(width.max()), _PIECE)
-    doubled = _PIECE * 2.0 ** np.arange(math.ceil(math.log2(widest / _PIECE)) + 1)
+    doubled = _PIECE * 2.0 ** np.arange(math.ceil(math.log2(max(widest, _PIECE) / _PIECE)) + 1)
     cuts = np.minimum(np.append(0.0, doubled), width)
     half = np.diff(cuts)[..., None] / 2
     away = cuts[..., :-1, None] + half * (1 + _NODES)

@@ -51,10 +51,7 @@ def answer(view: View[Any], given: Answer, links: Mapping[str, str]) -> Html:
 def _say(view: View[Any], given: Answer) -> Html:
     before, found, after = given.headline, "", ""
     if given.number:
-        places = [x.start() for x in re.finditer(re.escape(given.number), given.headline)]
-        if places:
-            before, found = given.headline[: places[-1]], given.number
-            after = given.headline[places[-1] + len(found) :]
+        before, found, after = given.headline.partition(given.number)
     number_ = element("b", found, class_="number") if found else None
     aside = element("span", " " + given.aside, class_="aside") if given.aside else None
     return element(

@@ -117,9 +117,8 @@ def _answer(state: ExploreState) -> Answer:
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
     return Answer(
         headline=(
-            f"Of {crowd.people:,} people, {count(crowd.members)} are members. An attack that "
-            f"flags {count(crowd.flagged)} non-members finds at most {crowd.most:,} of the "
-            f"{count(crowd.members)} members."
+            f"An attack finds at most {crowd.most:,} of {count(crowd.members)} members if it flags "
+            f"{count(crowd.flagged)} of {count(crowd.others)} non-members."
         ),
         number=f"{crowd.most:,}",
         aside=f"Guessing finds {count(crowd.guessed)}.",
