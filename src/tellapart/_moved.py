@@ -24,6 +24,7 @@ MOVED = {
     "tellapart.audit.attacks": "tellapart.audit.trainings.attacks",
     "tellapart.audit.canaries": "tellapart.audit.trainings.canaries",
     "tellapart.audit.domains": "tellapart.audit.searching.domains",
+    "tellapart.audit.game": "tellapart.audit.trainings.membership_game",
     "tellapart.audit.intervals": "tellapart.audit.counts.intervals",
     "tellapart.mechanisms.named": "tellapart.mechanisms.catalogue",
     "tellapart.worlds.fitting": "tellapart.worlds",
@@ -68,6 +69,9 @@ NAMES = {
     },
     "tellapart.audit.trainings.attacks": {
         "tellapart.audit.trainings.lira": "Described:LiraDescription logits",
+    },
+    "tellapart.audit.trainings.canaries": {
+        "tellapart.audit.trainings.canaries": "Canaries:CanarySet",
     },
     "tellapart.audit.searching.domains": {
         "tellapart.audit.searching.domain": "Domain",

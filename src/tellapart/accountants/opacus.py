@@ -370,8 +370,8 @@ def _noise_by_epoch(clipping: Clipping, schedules: list[Any], epochs: int) -> li
     before = (optimizer.noise_multiplier, optimizer.max_grad_norm)
     states = [dict(schedule.state_dict()) for schedule in schedules]
     for _ in range(epochs):
-        noise, told = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
-        plan.append(_Epoch(noise, clipping.norm(), told))
+        noise, reported = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
+        plan.append(_Epoch(noise, clipping.norm(), reported))
         for schedule in schedules:
             schedule.step()
     optimizer.noise_multiplier, optimizer.max_grad_norm = before
@@ -391,9 +391,9 @@ def _held(made: Any) -> list[Any]:
 
 def _one_of(held: list[Any], kind: type) -> Any:
     """The one loader, or the one optimizer, of a training."""
-    found = [each for each in held if isinstance(each, kind)]
-    if len(found) == 1:
-        return found[0]
+    matching = [each for each in held if isinstance(each, kind)]
+    if len(matching) == 1:
+        return matching[0]
     rule = (
         "hold the one DataLoader that you train on"
         if kind is DataLoader

@@ -421,9 +421,9 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
-    found = evidence.finding(claim)
+    finding = evidence.finding(claim)
     return Verdict(
-        claim, evidence, found, name or describe(claim), remarks=_as_compared(claim, evidence)
+        claim, evidence, finding, name or describe(claim), remarks=_as_compared(claim, evidence)
     )
 
 

@@ -120,8 +120,8 @@ def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
         score = numbers[0]
     position(table.names, score, table, table.what)
     _refuse_unread(table, Names(score))
-    found = len(table.names) > 1
-    notes = (f"scores in {table.what} {score!r}",) if found else ()
+    has_scores = len(table.names) > 1
+    notes = (f"scores in {table.what} {score!r}",) if has_scores else ()
     return Layout(Names(score), (Side(score, inside),), notes)
 
 
@@ -203,12 +203,12 @@ def _sides(table: Table) -> tuple[Side, ...]:
     for exact in ("non_members", "others"):
         if {"members", exact} <= set(table.names):
             return Side("members", True), Side(exact, False)
-    found: dict[str, dict[bool, list[str]]] = {}
+    sides: dict[str, dict[bool, list[str]]] = {}
     for name in table.names:
         what, rest = _side_of(name)
         if what is not None:
-            found.setdefault(rest, {}).setdefault(what, []).append(name)
-    pairs = [pair for pair in found.values() if len(pair) == 2]
+            sides.setdefault(rest, {}).setdefault(what, []).append(name)
+    pairs = [pair for pair in sides.values() if len(pair) == 2]
     if len(pairs) != 1 or any(len(names) > 1 for names in pairs[0].values()):
         return ()
     members, non_members = pairs[0][True][0], pairs[0][False][0]
@@ -342,8 +342,8 @@ def _mixed(table: Table, score: str, label: str) -> bool:
         sides.setdefault(plain_word(cell), []).append(float(text))
     if len(sides) != 2:
         return False
-    one, two = sides.values()
-    return max(one) > min(two) and max(two) > min(one)
+    first, second = sides.values()
+    return max(first) > min(second) and max(second) > min(first)
 
 
 def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> None:

@@ -229,14 +229,14 @@ class Reader:
         strict = Meaning(drop_missing=True, comma=self._meaning.comma, point=self._meaning.point)
         waiting: list[tuple[Mask, Batch]] = []
         for batch in table.batches([side.column]):
-            found, missing = strict.scores(side.column, batch.columns[0], batch.place)
+            scores, missing = strict.scores(side.column, batch.columns[0], batch.place)
             waiting.append((missing, batch))
             if missing.all():
                 continue
             last = int(np.flatnonzero(~missing)[-1])
             self._gaps(side, [*waiting[:-1], (missing[:last], batch)])
             waiting = [(missing[last + 1 :], batch)]
-            kept = found[~missing]
+            kept = scores[~missing]
             yield Slice(kept, np.full(kept.size, side.inside))
         below = sum(int(missing.sum()) for missing, _ in waiting)
         if not table.aligned:  # a list by itself has no cells to fill up
@@ -268,14 +268,14 @@ def preview(source: Source, names: Names, limits: FileLimits | None = None) -> P
             tuple(head[k] if k < len(head) else None for head in heads.values())
             for k in range(max(map(len, heads.values()), default=0))
         )
-        found = Preview(tuple(heads), rows, tuple(table.notes))
+        preview = Preview(tuple(heads), rows, tuple(table.notes))
         try:
             layout = settled(table, names)
         except NoColumn as question:
-            return replace(found, question=str(question))
+            return replace(preview, question=str(question))
         sides = (layout.sides[0].column, layout.sides[1].column) if layout.sides else None
         return replace(
-            found,
+            preview,
             notes=(*table.notes, *layout.notes),
             score=layout.names.score,
             member=layout.names.member,
@@ -328,9 +328,9 @@ def _alike(table: Table, layout: Layout, types: Any) -> Any:
     """Refuse columns whose type changes from file to file: a run 1 is no run 1.0."""
     if not isinstance(table, parquet.ParquetTable) or layout.sides:
         return types
-    found = {name: table.type_of(name) for name in layout.names.wanted.values()}
-    first, where = types or (found, str(table))
-    for name, kind in found.items():
+    own_types = {name: table.type_of(name) for name in layout.names.wanted.values()}
+    first, where = types or (own_types, str(table))
+    for name, kind in own_types.items():
         if first.get(name, kind) != kind:
             raise BadScores(
                 f"{name} must have one type in all files, got {first[name]} in {where} "

@@ -238,11 +238,11 @@ def _fitting(
 def _affordable(counts: _Counts, least: int, each: float) -> _Counts:
     """What was asked for, and of the rest as many calls as take about a minute."""
     allowed = pace.MINUTE
-    told = each * ((counts.race or 0) + 2 * (counts.probe or 0))
+    fixed = each * ((counts.race or 0) + 2 * (counts.probe or 0))
     usual = each * (_USUAL.race + 2 * _USUAL.probe)
     if counts.race or counts.probe:
         usual = each * (2 * _USUAL.probe if counts.race else _USUAL.race)
-    share = min(max(allowed - told, 0) / usual, 1.0)
+    share = min(max(allowed - fixed, 0) / usual, 1.0)
     race = counts.race or max(int(share * _USUAL.race), least)
     probed = counts.probe or pace.affordable(each, each * share * _USUAL.probe)
     total = each * (race + 2 * probed)

@@ -261,16 +261,16 @@ def _copies(mask: Mask, coins: Coins, p: float) -> MaskTest:
     """
     models, records = mask.shape
     _, _, sizes = _kinds(mask.T)
-    found = int((sizes // 2).sum())
-    tried = {2**k for k in range(_MOST_PAIRS.bit_length()) if 2**k < found}
-    tried |= {min(found, _MOST_PAIRS)} - {0}
+    pairs = int((sizes // 2).sum())
+    tried = {2**k for k in range(_MOST_PAIRS.bit_length()) if 2**k < pairs}
+    tried |= {min(pairs, _MOST_PAIRS)} - {0}
     bounds = [
         float(gammaln(records + 1) - gammaln(records - 2 * k + 1) - gammaln(k + 1))
         - k * np.log(2)
         + _log_all_copied(k, models, records, coins, p)
         for k in tried
     ]
-    many = f"{found:,} pairs of records have" if found != 1 else "1 pair of records has"
+    many = f"{pairs:,} pairs of records have" if pairs != 1 else "1 pair of records has"
     said = f"{many} the same coins in all {models:,} models, or opposite ones"
     return MaskTest(said, float(np.exp(min([0.0, *bounds]))))
 

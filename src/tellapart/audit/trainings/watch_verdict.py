@@ -129,9 +129,9 @@ class WatchVerdict(Displayed):
         )
         if not self.refuted:
             return f"NOT REFUTED: {claim}, at {percent(self.confidence)} confidence"
-        found = [self._leak] if self.not_private else []
-        found += [self.failed[0].words] if self.failed else []
-        return f"REFUTED: {claim}: {'; '.join(found)}"
+        reasons = [self._leak] if self.not_private else []
+        reasons += [self.failed[0].words] if self.failed else []
+        return f"REFUTED: {claim}: {'; '.join(reasons)}"
 
     @property
     def _leak(self) -> str:

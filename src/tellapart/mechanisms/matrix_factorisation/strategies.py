@@ -220,8 +220,10 @@ class Strategy(ABC):
             if len(set(chosen)) != len(chosen):
                 _checks.refuse("participations", "name each round of a record once", rounds)
             if chosen:
-                one = of_set(self.gram(np.array(sorted(chosen))))
-                worst = Sensitivity(max(worst.least, one.least), max(worst.most, one.most))
+                of_pattern = of_set(self.gram(np.array(sorted(chosen))))
+                worst = Sensitivity(
+                    max(worst.least, of_pattern.least), max(worst.most, of_pattern.most)
+                )
         return worst
 
 
@@ -293,8 +295,8 @@ class Toeplitz(Strategy):
             # |CᵀC| is nowhere larger than for coefficients that are rounded up to fall.
             least = max(self._taking_part(column, apart, each) for each in (1, times))
             return between(least, min(falling, self._by_lags(apart, times)))
-        found = super()._sensitivity(apart, times)
-        return between(found.least, min(found.most, falling))
+        general = super()._sensitivity(apart, times)
+        return between(general.least, min(general.most, falling))
 
     def _by_lags(self, apart: int, times: int) -> float:
         """The programme over rows, all of which are no larger than one in the midst of |CᵀC|."""
@@ -437,8 +439,8 @@ def _optimised(steps: int, bands: int) -> tuple[float, ...]:
     start = np.cumprod((2 * k - 1) / (2 * k))  # of (1 − x)^(−1/2)
     if not start.size:
         return (1.0,)
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         log_error, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10}
     )
-    column = np.concatenate([[1.0], found.x])
+    column = np.concatenate([[1.0], optimum.x])
     return tuple((column / np.linalg.norm(column)).tolist())

@@ -49,13 +49,13 @@ def answer(view: View[Any], given: Answer, links: Mapping[str, str]) -> Html:
 
 
 def _say(view: View[Any], given: Answer) -> Html:
-    before, found, after = given.headline, "", ""
+    before, number_text, after = given.headline, "", ""
     if given.number:
         places = [x.start() for x in re.finditer(re.escape(given.number), given.headline)]
         if places:
-            before, found = given.headline[: places[-1]], given.number
-            after = given.headline[places[-1] + len(found) :]
-    number_ = element("b", found, class_="number") if found else None
+            before, number_text = given.headline[: places[-1]], given.number
+            after = given.headline[places[-1] + len(number_text) :]
+    number_ = element("b", number_text, class_="number") if number_text else None
     aside = element("span", " " + given.aside, class_="aside") if given.aside else None
     return element(
         "div",
@@ -105,9 +105,9 @@ def term(words: str, name: str) -> Html:
     own = identifier("term", words)
     button = element("button", words, type="button", class_="term", popovertarget=own)
     link = element("a", "Glossary", href=f"glossary#{identifier('g', name)}")
-    told = element("span", element("b", f"{name}: "), TERMS[name], " ", link, popover=True, id=own,
-                   class_="meaning")  # fmt: skip
-    return together(button, told)
+    text = (element("b", f"{name}: "), TERMS[name], " ", link)
+    bubble = element("span", *text, popover=True, id=own, class_="meaning")
+    return together(button, bubble)
 
 
 def _people(people: People) -> Html:

@@ -115,12 +115,13 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
         ),
     )
     # While the file lacks one that it is read by, there is no verdict, and another can be chosen.
-    found = seen.sides is not None or all(one.value in there for one in columns[:2])
-    if judged(state) and found and state.run in ("", *there):
+    settled = seen.sides is not None or all(column.value in there for column in columns[:2])
+    if judged(state) and settled and state.run in ("", *there):
         columns = tuple(
-            replace(one, locked=True) if isinstance(one, Select) else one for one in columns
+            replace(column, locked=True) if isinstance(column, Select) else column
+            for column in columns
         )
-    folded = not there or (not seen.question and found)
+    folded = not there or (not seen.question and settled)
     return [
         ControlGroup("1. File", (file, example)),
         ControlGroup(score_file.COLUMNS, columns, folded=folded),
@@ -132,15 +133,15 @@ def _column(
     label: str,
     value: str,
     there: tuple[str, ...],
-    found: str | None,
+    field_found: str | None,
     empty: str = "choose a column",
 ) -> Line | Select:
     """A list of the columns that the file has, where it is known; else a name to type."""
     if not there:
         return Line(field, label, value)
-    chosen = value or found or ""
+    chosen = value or field_found or ""
     names = [(name, name) for name in there]
-    if not found:
+    if not field_found:
         names.insert(0, ("", empty))
     if chosen and chosen not in there:
         names.append((chosen, chosen))

@@ -77,5 +77,5 @@ def with_people(
     if len(cards) >= _CARDS or any(card.name == tpr.name for card in cards):
         return tuple(cards)
     beside = f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}"
-    found = one_decimal(100 * tpr.value, True)
-    return (*cards, Card("Members found", found, "of 100", beside, "TPR"))
+    flagged = one_decimal(100 * tpr.value, True)
+    return (*cards, Card("Members found", flagged, "of 100", beside, "TPR"))

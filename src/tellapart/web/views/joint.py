@@ -59,10 +59,10 @@ class JointQuestion:
 
 def answer(asked: JointQuestion) -> Answer:
     """What noise for ε gives away under the table, and what each method adds instead."""
-    found = choose.noise_table(asked.model, Sum(), asked.epsilon)
-    plain = next(row for row in found if row.method == "plain DP")
-    exact = next(row for row in found if row.sound)
-    group = next(row for row in found if row.method == "group privacy")
+    table = choose.noise_table(asked.model, Sum(), asked.epsilon)
+    plain = next(row for row in table if row.method == "plain DP")
+    exact = next(row for row in table if row.sound)
+    group = next(row for row in table if row.method == "group privacy")
     keep = short(asked.epsilon)
     spent = fixed(1 / exact.scale, False)
     true = related(plain.side.value, plain.true_epsilon)
@@ -76,7 +76,7 @@ def answer(asked: JointQuestion) -> Answer:
             related(row.side.value, row.true_epsilon),
             row.protects if row.sound else "not sound in general",
         )
-        for row in found
+        for row in table
     )
     return Answer(
         headline,
@@ -107,7 +107,7 @@ def answer(asked: JointQuestion) -> Answer:
 def _drawing(asked: JointQuestion, true: float) -> Drawing:
     model = asked.model
     x = tuple(sorted({*map(float, _EPSILONS), asked.epsilon}))
-    y = tuple(pufferfish(model, Sum(), Laplace.with_epsilon(one)).epsilon for one in x)
+    y = tuple(pufferfish(model, Sum(), Laplace.with_epsilon(epsilon)).epsilon for epsilon in x)
     lines = (
         Trace("independent records", (x[0], x[-1]), (x[0], x[-1]), Ink.CHANCE, dashed=True),
         Trace("these records", x, y, Ink.FIRST),

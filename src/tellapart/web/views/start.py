@@ -76,11 +76,11 @@ def _releases() -> tuple[Release, ...]:
 
 
 def _release(name: str, deployment: Deployment) -> Release:
-    found = 100 * float(deployment.curve().tpr(_FPR))
+    caught = 100 * float(deployment.curve().tpr(_FPR))
     text = presets.as_text(deployment)
-    said = f"at most {short(found, 2, True)} of 100 members found"
+    said = f"at most {short(caught, 2, True)} of 100 members found"
     unit = deployment.per.partition(";")[0]
-    return Release(name, f"{deployment.promise}, {unit}", found, text, said)
+    return Release(name, f"{deployment.promise}, {unit}", caught, text, said)
 
 
 def _answer(_state: StartState) -> Answer:
