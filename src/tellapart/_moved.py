@@ -86,7 +86,11 @@ NAMES = {
         "tellapart.zoo.specimen": "Flaw Release",
         "tellapart.zoo.training": "Training",
     },
+    "tellapart.accountants.opacus": {
+        "tellapart.accountants.opacus": "CurveAccountant:OpacusAccountant",
+    },
     "tellapart.fleet": {
+        "tellapart.fleet": "Linear:LogisticRegression",
         "tellapart.fleet.architectures": "Architecture",
         "tellapart.fleet.recipes": "Recipe",
         "tellapart.fleet.trained": "Fleet",
@@ -141,7 +145,7 @@ NAMES = {
         "tellapart.report.writing": "target",
     },
     "tellapart.reproduce": {
-        "tellapart.reproduce.table": "Verdict:CellVerdict judge",
+        "tellapart.reproduce.table": "Cell:TableCell Verdict:CellVerdict judge",
     },
 }
 

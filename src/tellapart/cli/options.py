@@ -163,12 +163,12 @@ if TYPE_CHECKING:
     class Values(NumberOptions):
         """Parameters of mechanisms."""
 
-    class Attacker(NumberOptions):
+    class AttackerOptions(NumberOptions):
         """What measures ask about the attacker."""
 
 else:
     Values = _values()
-    Attacker = numbers(
+    AttackerOptions = numbers(
         "Attacker",
         "What measures ask about the attacker.",
         {

@@ -24,7 +24,7 @@ from tellapart.data.scores_and_labels import (
     plain_word,
     same_label,
 )
-from tellapart.data.table import Table
+from tellapart.data.table import FileTable
 from tellapart.errors import BadScores, NoColumn
 
 SCORE, MEMBER = "score", "member"
@@ -62,7 +62,7 @@ _OUTSIDE = re.compile("nonmem(ber)?s?|out(side)?|test(ing)?|others|heldout")
 
 
 @dataclass(frozen=True)
-class Side:
+class SideColumn:
     """A column that holds scores of members alone, or of non-members alone."""
 
     column: str
@@ -74,11 +74,11 @@ class Layout:
     """Where scores and membership stand: a column each (long), or a column a side (wide)."""
 
     names: Names
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SideColumn, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def settled(table: Table, asked: Names, member_value: str | None = None) -> Layout:
+def settled(table: FileTable, asked: Names, member_value: str | None = None) -> Layout:
     """Where scores and membership stand in a file, or the question that must be answered."""
     for name in asked.wanted.values():
         position(table.names, name, table, table.what)
@@ -108,7 +108,7 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     return Layout(names, (), tuple(notes))
 
 
-def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
+def one_sided(table: FileTable, score: str | None, inside: bool = True) -> Layout:
     """The scores in a file of members alone, or of non-members alone."""
     _refuse_other_side(table, inside)
     if score is None:
@@ -122,7 +122,7 @@ def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
     _refuse_unread(table, Names(score))
     has_scores = len(table.names) > 1
     notes = (f"scores in {table.what} {score!r}",) if has_scores else ()
-    return Layout(Names(score), (Side(score, inside),), notes)
+    return Layout(Names(score), (SideColumn(score, inside),), notes)
 
 
 def same_scores(one: str, two: str) -> bool:
@@ -133,7 +133,7 @@ def same_scores(one: str, two: str) -> bool:
     return first is not None and second is not None and of_first == of_second
 
 
-def _refuse_other_side(table: Table, inside: bool) -> None:
+def _refuse_other_side(table: FileTable, inside: bool) -> None:
     """Refuse a file of one side whose column of labels speaks of the other."""
     for name in table.names[:LOOKED_AT]:
         if not _MEMBER_NAMES.fullmatch(_bare(name)) or table.names.count(name) > 1:
@@ -151,7 +151,7 @@ def _refuse_other_side(table: Table, inside: bool) -> None:
                     )
 
 
-def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None:
+def _refuse_unread(table: FileTable, names: Names, read: Sequence[str] = ()) -> None:
     """Refuse columns of runs, models or seeds that nobody asked for, where their values repeat."""
     wanted = [*names.wanted.values(), *read]
     refuse_unread(table.names, wanted, table, table.what)
@@ -175,7 +175,7 @@ def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None
         )
 
 
-def _repeats(table: Table, name: str) -> bool:
+def _repeats(table: FileTable, name: str) -> bool:
     """Whether a value stands in two rows; all are read only where the first ones all differ."""
     seen: set[str] = set()
     position(table.names, name, table, table.what)
@@ -190,7 +190,7 @@ def _repeats(table: Table, name: str) -> bool:
     return False
 
 
-def is_wide(table: Table) -> bool:
+def is_wide(table: FileTable) -> bool:
     """Whether a file has a column of members' scores and one of non-members'."""
     return bool(_sides(table)) and SCORE not in table.names
 
@@ -198,11 +198,11 @@ def is_wide(table: Table) -> bool:
 # -- wide form -------------------------------------------------------------------------------------
 
 
-def _sides(table: Table) -> tuple[Side, ...]:
+def _sides(table: FileTable) -> tuple[SideColumn, ...]:
     """A column of members' scores and one of non-members', where there is one such pair."""
     for exact in ("non_members", "others"):
         if {"members", exact} <= set(table.names):
-            return Side("members", True), Side(exact, False)
+            return SideColumn("members", True), SideColumn(exact, False)
     sides: dict[str, dict[bool, list[str]]] = {}
     for name in table.names:
         what, rest = _side_of(name)
@@ -218,7 +218,7 @@ def _sides(table: Table) -> tuple[Side, ...]:
     log = table.aligned or "train" in members.lower() or "test" in non_members.lower()
     if log and not all(_names_rows(name) for name in others):
         return ()
-    return Side(members, True), Side(non_members, False)
+    return SideColumn(members, True), SideColumn(non_members, False)
 
 
 def _names_rows(name: str) -> bool:
@@ -245,7 +245,7 @@ def _spaced(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ").replace("non ", "non-")
 
 
-def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
+def _wide(table: FileTable, asked: Names, sides: tuple[SideColumn, ...]) -> Layout:
     columns = [side.column for side in sides]
     for name in columns:
         position(table.names, name, table, table.what)
@@ -255,7 +255,7 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
     return Layout(asked, sides, (note,))
 
 
-def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
+def _refuse_no_scores(table: FileTable, columns: Sequence[str]) -> None:
     """Refuse two sides that may be lists of rows, or labels, and no scores."""
     both = f"{columns[0]!r} and {columns[1]!r}"
     rest = [name for name in table.names if name not in columns]
@@ -294,7 +294,7 @@ def _bare(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.rpartition(".")[2].lower())
 
 
-def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, bool]:
+def _member(table: FileTable, asked: Names, member_value: str | None) -> tuple[str, bool]:
     """The column of labels, and whether what it holds alone says so."""
     if asked.member is not None:
         _ask_of_non_members(table, asked.member, member_value)
@@ -330,7 +330,7 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
     return _ask(table, "membership labels", "member", labels, more)
 
 
-def _mixed(table: Table, score: str, label: str) -> bool:
+def _mixed(table: FileTable, score: str, label: str) -> bool:
     """Whether scores of both labels overlap in the first rows: a threshold's output never does."""
     sides: dict[str, list[float]] = {}
     for value, cell in zip(table.head(score), table.head(label), strict=False):
@@ -346,7 +346,7 @@ def _mixed(table: Table, score: str, label: str) -> bool:
     return max(first) > min(second) and max(second) > min(first)
 
 
-def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> None:
+def _ask_of_non_members(table: FileTable, name: str, member_value: str | None) -> None:
     """Ask about a column such as is_test, whose 1 is a non-member."""
     if member_value is not None or not _NON_MEMBER_NAMES.fullmatch(_bare(name)):
         return
@@ -361,7 +361,7 @@ def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> No
         )
 
 
-def _score(table: Table, asked: Names, member: str) -> str:
+def _score(table: FileTable, asked: Names, member: str) -> str:
     if asked.score is not None:
         return asked.score
     if SCORE in table.names:
@@ -383,7 +383,7 @@ def _is_score(name: str) -> bool:
     return bool(_SCORE_NAMES.fullmatch(_bare(name)))
 
 
-def _numeric(table: Table) -> list[str]:
+def _numeric(table: FileTable) -> list[str]:
     """The columns that hold numbers and do not just count rows."""
     if len(table.names) > LOOKED_AT:
         return []
@@ -394,7 +394,7 @@ def _numeric(table: Table) -> list[str]:
     return [name for name in likely if _holds_numbers(table, name) and not _counts(table, name)]
 
 
-def _holds_numbers(table: Table, name: str) -> bool:
+def _holds_numbers(table: FileTable, name: str) -> bool:
     values = [value for value in table.head(name) if not is_missing(value)]
     return bool(values) and all(
         is_number(value) if isinstance(value, str) else _is_real(value) for value in values
@@ -405,7 +405,7 @@ def _is_real(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
 
 
-def _counts(table: Table, name: str) -> bool:
+def _counts(table: FileTable, name: str) -> bool:
     """Whether a column numbers the rows: 0, 1, 2 and so on, or 1, 2, 3."""
     values = [str(value) for value in table.head(name)]
     return len(values) > 2 and any(
@@ -413,7 +413,7 @@ def _counts(table: Table, name: str) -> bool:
     )
 
 
-def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
+def _two_valued(table: FileTable, name: str, member_value: str | None) -> bool:
     """Whether a column holds labels of members and non-members, or the value named for members."""
     values = {str(value) for value in table.head(name) if not is_missing(value)}
     if member_value is not None:
@@ -426,7 +426,9 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: str = "") -> NoReturn:
+def _ask(
+    table: FileTable, what: str, part: str, candidates: Sequence[str], more: str = ""
+) -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
@@ -435,7 +437,7 @@ def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: st
     )
 
 
-def _no_labels(table: Table) -> NoColumn:
+def _no_labels(table: FileTable) -> NoColumn:
     """Scores without labels: how they may be given."""
     sides = "--members in.csv --non-members out.csv, in Python members=, non_members="
     if len(table.names) == 1:
@@ -462,7 +464,7 @@ def _no_labels(table: Table) -> NoColumn:
     )
 
 
-def _values(table: Table, name: str) -> list[str]:
+def _values(table: FileTable, name: str) -> list[str]:
     """The different values of a column, in order."""
     return list(dict.fromkeys(str(x).strip() for x in table.head(name) if not is_missing(x)))
 
@@ -472,5 +474,5 @@ def _quoted(text: str) -> str:
     return text if re.fullmatch(r"[\w.-]+", text) else f"'{text}'"
 
 
-def _a(table: Table) -> str:
+def _a(table: FileTable) -> str:
     return f"an {table.what}" if table.what == "array" else f"a {table.what}"

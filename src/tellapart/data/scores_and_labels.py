@@ -95,7 +95,7 @@ def is_missing(value: object) -> bool:
 
 
 @dataclass
-class Meaning:
+class CellMeaning:
     """How cells are understood: the same in every batch of every file, and what was seen so far."""
 
     member_value: str | None = None

@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tellapart import _checks
-from tellapart._moved import renamed
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Design, Evidence, Finding
 from tellapart.audit.evidence.count import CountEvidence
@@ -39,15 +38,14 @@ _TESTED = "observed rates, at the tested thresholds"
 _ROC = ("false-positive rate (FPR)", "true-positive rate (TPR)")
 
 
-@renamed(found="result")
 @styled
 def audit(
-    result: Verdict | Evidence, claim: Subject | None = None, exact: Subject | None = None
+    found: Verdict | Evidence, claim: Subject | None = None, exact: Subject | None = None
 ) -> Figure:
     """What a claim allows beside what an attack was shown to do, with all errors and with few.
 
     Where more was shown than the claim allows, the claim is refuted: that part is cross-hatched.
-    ``result`` is a verdict, or evidence and perhaps a ``claim``; ``exact`` is the mechanism itself,
+    ``found`` is a verdict, or evidence and perhaps a ``claim``; ``exact`` is the mechanism itself,
     where it is known.
 
     >>> import tellapart as ta
@@ -55,7 +53,7 @@ def audit(
     >>> scores = audits.Scores(members=range(50, 150), non_members=range(100))
     >>> figure = audit(audits.judge(ta.guarantee(epsilon=0.5), audits.many_runs(scores)))
     """
-    evidence, verdict = _asked(result, claim)
+    evidence, verdict = _asked(found, claim)
     shown = evidence.curve()
     curves: dict[str, TradeoffCurve] = {}
     if verdict is not None:
@@ -83,7 +81,7 @@ def _asked(result: object, claim: Subject | None) -> tuple[Evidence, Verdict | N
             _checks.refuse("claim", "be left out where a verdict is given", claim)
         return result.evidence, result
     if not isinstance(result, Evidence):
-        _checks.refuse("result", "be a verdict or evidence of audit", result)
+        _checks.refuse("found", "be a verdict or evidence of audit", result)
     return result, None if claim is None else judge(claim, result)
 
 

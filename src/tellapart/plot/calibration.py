@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from tellapart import _checks, risk
 from tellapart._checks import Array
-from tellapart._moved import renamed
 from tellapart._numeric.text import short
 from tellapart.choose.frontiers import Frontier, FrontierRow
 from tellapart.choose.limit import Limit
@@ -109,10 +108,9 @@ _SYMBOLS = {"rho": "ρ", **{key: known.symbol for key, known in PARAMETERS.items
 _SIZE, _GAP = 8.5, 9.0
 
 
-@renamed(found="result")
 @styled
 def frontier(
-    result: Frontier,
+    found: Frontier,
     *,
     chosen: float | None = None,
     limits: Sequence[Limit] = (),
@@ -130,36 +128,36 @@ def frontier(
     >>> measured = choose.frontier(ta.Laplace.with_epsilon, [0.5, 1, 2])
     >>> figure = frontier(measured, chosen=1, limits=[choose.at_most(0.4, risk.advantage)])
     """
-    rows, by_error = _ordered(result)
-    mark, kept = _index(rows, chosen), _kept(result, limits)
+    rows, by_error = _ordered(found)
+    mark, kept = _index(rows, chosen), _kept(found, limits)
     page = sheet(axes)
     places = np.array([_place(row, by_error) for row in rows])
     page.axes.set(xscale="log", ylabel="risk")
     entries = []
-    for index, measure in enumerate(result.measures):
+    for index, measure in enumerate(found.measures):
         values = [row.risks[index] for row in rows]
-        look, label = pen(index), measure + WORDS[result.bound]
+        look, label = pen(index), measure + WORDS[found.bound]
         (line,) = page.axes.plot(places, values, color=look.colour, ls=look.dashes, label=label)
         entries.append(LegendEntry(line, label))
     if min(min(row.risks) for row in rows) >= 0:
         page.axes.set_ylim(bottom=0)
     if by_error:
         page.axes.set_xlabel("error of the answer (95 % within ±)")
-        words = _named(result.parameter, rows, mark)
+        words = _named(found.parameter, rows, mark)
         shown = _with_room(_points_along(page.axes, places), words, mark)
         for entry in entries:
             entry.handle.set(marker="o", markevery=shown)
         _directions(page.axes, "← more accurate", "more private →")
         _on_top(page.axes, places, words, shown, mark)
     else:
-        known = PARAMETERS.get(result.parameter)
-        page.axes.set_xlabel(result.parameter if known is None else known.label)
-        _directions(page.axes, *_private_side(result, rows))
+        known = PARAMETERS.get(found.parameter)
+        page.axes.set_xlabel(found.parameter if known is None else known.label)
+        _directions(page.axes, *_private_side(found, rows))
     entries += _limits(page.axes, rows, places, kept)
     if mark is not None:
         circle = _mark(page.axes, float(places[mark]), rows[mark])
-        entries.append(LegendEntry(circle, _named(result.parameter, rows, mark)[mark]))
-    entries.append(LegendEntry(Line2D([], [], ls="none"), result.scope))
+        entries.append(LegendEntry(circle, _named(found.parameter, rows, mark)[mark]))
+    entries.append(LegendEntry(Line2D([], [], ls="none"), found.scope))
     return page.finished(entries, shape=0.85, under=0.2)
 
 
@@ -217,13 +215,13 @@ def _private_side(result: Frontier, rows: Sequence[FrontierRow]) -> tuple[str, s
 def _ordered(result: object) -> tuple[tuple[FrontierRow, ...], bool]:
     """The rows from left to right, and whether that is by the error of the answer."""
     if not isinstance(result, Frontier):
-        _checks.refuse("result", "be what choose.frontier(...) returns", result)
+        _checks.refuse("found", "be what choose.frontier(...) returns", result)
     by_error = all(row.margin is not None for row in result.rows)
     for row in result.rows:
         if by_error and not 0 < _place(row, by_error) < math.inf:
-            _checks.refuse("result", "have margins that are finite and greater than 0", row)
+            _checks.refuse("found", "have margins that are finite and greater than 0", row)
         if not by_error and row.parameter <= 0:
-            _checks.refuse("result", "have parameters greater than 0", row)
+            _checks.refuse("found", "have parameters greater than 0", row)
     return tuple(sorted(result.rows, key=lambda row: _place(row, by_error))), by_error
 
 
@@ -235,7 +233,7 @@ def _index(rows: Sequence[FrontierRow], chosen: object) -> int | None:
         if row.parameter == value:
             return index
     # Between two rows nothing is known but the line that was drawn there.
-    return _checks.refuse("chosen", "be the parameter of one of the rows of result", chosen)
+    return _checks.refuse("chosen", "be the parameter of one of the rows of found", chosen)
 
 
 def _named(parameter: str, rows: Sequence[FrontierRow], mark: int | None) -> list[str]:
@@ -328,7 +326,7 @@ _TONES = LinearSegmentedColormap.from_list("noise", ["#ffffff", "#9cc4e0"])
 
 @styled
 def training_map(
-    result: TrainingMap,
+    found: TrainingMap,
     *,
     chosen: tuple[float, float] | None = None,
     axes: Axes | None = None,
@@ -345,12 +343,10 @@ def training_map(
     ... )
     >>> figure = training_map(noise, chosen=(256, 15))
     """
-    if not isinstance(result, TrainingMap):
-        _checks.refuse("result", "be what choose.training_map(...) returns", result)
+    if not isinstance(found, TrainingMap):
+        _checks.refuse("found", "be what choose.training_map(...) returns", found)
     page = sheet(axes)
-    shades = np.array(
-        [[math.nan if x is None else x for x in row] for row in result.gradient_noise]
-    )
+    shades = np.array([[math.nan if x is None else x for x in row] for row in found.gradient_noise])
     with np.errstate(divide="ignore"):
         logs = np.where(shades > 0, np.log(shades), math.nan)
     page.axes.grid(False)
@@ -358,13 +354,13 @@ def training_map(
     page.axes.invert_yaxis()
     page.axes.set(xlabel="epochs", ylabel="batch size")
     if max(shades.shape) <= _ROOM:
-        _numbers_in_cells(page.axes, result)
+        _numbers_in_cells(page.axes, found)
         means = LegendEntry(
             Line2D([], [], ls="none"), "noise multiplier; in small, noise on the mean gradient"
         )
     else:
-        means = LegendEntry(_equal_multipliers(page.axes, result), "equal noise multipliers")
-    for axis, values in ((page.axes.xaxis, result.epochs), (page.axes.yaxis, result.batches)):
+        means = LegendEntry(_equal_multipliers(page.axes, found), "equal noise multipliers")
+    for axis, values in ((page.axes.xaxis, found.epochs), (page.axes.yaxis, found.batches)):
         step = -(-len(values) // _TICKS) if len(values) > _ROOM else 1
         axis.set_ticks(np.arange(len(values))[::step] + 0.5)
         axis.set_ticklabels([_plain(value) for value in values[::step]])
@@ -373,10 +369,10 @@ def training_map(
     entries = [
         means,
         LegendEntry(shade, "darker: more noise on the mean gradient"),
-        *(LegendEntry(Line2D([], [], ls="none"), f"keeps {limit}") for limit in result.limits),
+        *(LegendEntry(Line2D([], [], ls="none"), f"keeps {limit}") for limit in found.limits),
     ]
     if chosen is not None:
-        entries.append(LegendEntry(_boxed(page.axes, result, chosen), "chosen"))
+        entries.append(LegendEntry(_boxed(page.axes, found, chosen), "chosen"))
     return page.finished(entries, shape=0.75)
 
 

@@ -13,7 +13,6 @@ from typing import cast
 import numpy as np
 
 from tellapart import _checks
-from tellapart._moved import renamed
 from tellapart.audit.attack_metrics import Metrics
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidence
@@ -57,9 +56,8 @@ class _Filed:
     options: ReportOptions
 
 
-@renamed(found="result")
 def of(
-    result: AuditResult | WatchVerdict | Subject | BudgetLedger,
+    found: AuditResult | WatchVerdict | Subject | BudgetLedger,
     *,
     name: str = "",
     unit: str = "",
@@ -77,7 +75,7 @@ def of(
 ) -> Report:
     """Everything someone needs to believe, or to doubt, a claim and what an audit says of it.
 
-    ``result`` is a verdict, also that of a watched training, or evidence or metrics without one; or
+    ``found`` is a verdict, also that of a watched training, or evidence or metrics without one; or
     a mechanism or a promise, of which nothing but the claim is reported; or the ledger of a privacy
     budget, whose guarantee is the claim. ``name`` is what people call it, its title;
     ``unit`` is the unit of privacy, such as "one patient". ``prior`` is the attacker's prior
@@ -96,23 +94,23 @@ def of(
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
-    others = {**_baseline(result), **others}
+    others = {**_baseline(found), **others}
     options = ReportOptions(prior, fpr, _several(delta), out_of, others).checked()
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, versions())
-    if isinstance(result, BudgetLedger):
-        return _of_ledger(result, name.strip(), made, filed)
-    if isinstance(result, Mechanism | TradeoffCurve):
-        return _claimed(result, name.strip(), made, filed)
-    if isinstance(result, WatchVerdict):
-        report = _watched(result, made, filed, brief=brief)
+    if isinstance(found, BudgetLedger):
+        return _of_ledger(found, name.strip(), made, filed)
+    if isinstance(found, Mechanism | TradeoffCurve):
+        return _claimed(found, name.strip(), made, filed)
+    if isinstance(found, WatchVerdict):
+        report = _watched(found, made, filed, brief=brief)
         return replace(report, title=name.strip())
-    if not isinstance(result, Metrics):
-        evidence = result.evidence if isinstance(result, Verdict) else result
+    if not isinstance(found, Metrics):
+        evidence = found.evidence if isinstance(found, Verdict) else found
         rule = "a verdict, evidence or metrics of audit, a mechanism or a guarantee"
-        _checks.instance(Evidence, rule, result=evidence)
-    summary = summarise(result, scores, options.deltas)
+        _checks.instance(Evidence, rule, found=evidence)
+    summary = summarise(found, scores, options.deltas)
     if not isinstance(summary.result, Verdict):
         report = replace(_short(summary, made), curves=_curves(summary.result), shown=summary.shown)
         report = _finished(report, None, Known(), filed)
@@ -166,7 +164,7 @@ def versions() -> dict[str, str]:
 
 def _claimed(subject: Subject, name: str, made: Made, filed: _Filed) -> Report:
     if curve_of(subject).bound is Bound.UPPER:
-        _checks.refuse("result", "be a claim, not what an attack has shown (Bound.UPPER)", subject)
+        _checks.refuse("found", "be a claim, not what an attack has shown (Bound.UPPER)", subject)
     reading = read_claim(subject, filed.options)
     claim = describe(subject).removeprefix("of ") if promised(subject) else in_words(subject)
     title = name or in_words(subject)

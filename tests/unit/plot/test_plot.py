@@ -337,7 +337,7 @@ def test_a_map_has_its_numbers_in_its_cells_and_marks_the_chosen_one():
     assert not plot.training_map(LARGE_MAP).axes[0].patches
     with pytest.raises(ta.InvalidArgument, match=r"^batch_size must be one of 64, 256, got 128$"):
         plot.training_map(MAP, chosen=(128, 15))
-    with pytest.raises(ta.InvalidArgument, match=r"^result must be what choose\.training_map"):
+    with pytest.raises(ta.InvalidArgument, match=r"^found must be what choose\.training_map"):
         plot.training_map(FRONTIER)
 
 
@@ -976,7 +976,7 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
             lambda: plot.f_score(FAMILIES, [1, 2], weight=0),
             "weight must be finite and greater than 0, got 0",
         ),
-        (lambda: plot.audit(3), "result must be a verdict or evidence of audit, got 3"),
+        (lambda: plot.audit(3), "found must be a verdict or evidence of audit, got 3"),
         (
             lambda: plot.audit(audit.judge(ta.guarantee(9), RANKS), ta.guarantee(1)),
             "claim must be left out where a verdict is given, got ",
@@ -992,10 +992,10 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
         ),
         (lambda: plot.region_point(REGION, fpr=2, tpr=0.2), "fpr must lie in [0, 1], got 2"),
         (lambda: plot.region_point(REGION, fpr=0.1, tpr=-1), "tpr must lie in [0, 1], got -1"),
-        (lambda: plot.frontier([]), "result must be what choose.frontier(...) returns, got []"),
+        (lambda: plot.frontier([]), "found must be what choose.frontier(...) returns, got []"),
         (
             lambda: plot.frontier(choose.frontier(ta.guarantee, [0, 1])),
-            "result must have parameters greater than 0, got FrontierRow(parameter=0.0, ",
+            "found must have parameters greater than 0, got FrontierRow(parameter=0.0, ",
         ),
         (
             lambda: plot.frontier(FRONTIER, limits=[choose.at_most(0.1, risk.accuracy, prior=0.5)]),
@@ -1017,12 +1017,12 @@ PROMISES = "regions must be a list of regions, such as [ta.PrivacyRegion(epsilon
         ),
         (
             lambda: plot.frontier(choose.frontier(lambda e: ta.DiscreteLaplace(1 / e), [10])),
-            "result must have margins that are finite and greater than 0, got "
+            "found must have margins that are finite and greater than 0, got "
             "FrontierRow(parameter=10.0, ",
         ),
         (
             lambda: plot.frontier(FRONTIER, chosen=3),
-            "chosen must be the parameter of one of the rows of result, got 3",
+            "chosen must be the parameter of one of the rows of found, got 3",
         ),
         (lambda: plot.frontier(FRONTIER, chosen="1"), "chosen must be a number, got '1'"),
         (

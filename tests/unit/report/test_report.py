@@ -441,7 +441,7 @@ def test_refusals(tmp_path):
         report.write(report.of(EVIDENCE), "x.txt")
     with pytest.raises(ta.InvalidArgument, match=r"^report must be a report, as report\.of"):
         report.write(EVIDENCE, "x.html")
-    with pytest.raises(ta.InvalidArgument, match=r"^result must be a verdict, evidence or metrics"):
+    with pytest.raises(ta.InvalidArgument, match=r"^found must be a verdict, evidence or metrics"):
         report.of(3)
     with pytest.raises(FileNotFoundError):
         report.write(report.of(EVIDENCE), tmp_path / "no" / "x.html")

@@ -289,7 +289,7 @@ def test_bad_words_are_refused(found, options, message):
 
 
 def test_what_an_attack_has_shown_is_no_claim():
-    with pytest.raises(ta.InvalidArgument, match=r"^result must be a claim, not what an attack"):
+    with pytest.raises(ta.InvalidArgument, match=r"^found must be a claim, not what an attack"):
         report.of(ta.attack([(0.1, 0.5)]))
     with pytest.raises(ta.InvalidArgument, match=r"^report must be a report"):
         report.page(REFUTED)

@@ -33,7 +33,7 @@ from tellapart.audit.probing.calling.caller import (
 )
 from tellapart.audit.probing.calling.calls import calls_apart, draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
-from tellapart.audit.probing.calling.outputs import Outputs, joined
+from tellapart.audit.probing.calling.outputs import CallOutputs, joined
 from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
@@ -257,7 +257,7 @@ def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
 
 
 def _refuse_if_shared(
-    calls: Calls, home: tuple[Outputs, Outputs], aside: int, event: Event
+    calls: Calls, home: tuple[CallOutputs, CallOutputs], aside: int, event: Event
 ) -> None:
     """Raise where calls share something; the calls set aside are asked where no others are home."""
     few = len(home[0]) - aside < min(aside, _ENOUGH)
@@ -316,7 +316,7 @@ def of_calls(evidence: Evidence, calls: int, about: str = "") -> Evidence:
     return evidence
 
 
-def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
+def remarks(caller: Caller, home: tuple[CallOutputs, CallOutputs]) -> str:
     """A remark where the mechanism fails on one input, or changes its inputs."""
     for name, outputs in zip(("d0", "d1"), home, strict=True):
         broken = outputs.first_broken()
@@ -391,16 +391,16 @@ def _drawn(
     seed: int,
     place: int,
     kept: KeptCalls | None,
-) -> list[Outputs]:
+) -> list[CallOutputs]:
     return [draw(caller, data, count, (seed, k, place), kept=kept) for k, data in enumerate(inputs)]
 
 
-def _sought(past: list[Outputs], seek: EventSearch) -> Event:
+def _sought(past: list[CallOutputs], seek: EventSearch) -> Event:
     with deadline.unpaid():
         return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
 
 
-def _happened(event: Event, fresh: list[Outputs]) -> tuple[Array, Array]:
+def _happened(event: Event, fresh: list[CallOutputs]) -> tuple[Array, Array]:
     """Whether the event happened on each input, in the order in which it incriminates."""
     absent, present = (event.happened(outputs) for outputs in fresh)
     if event.clears:

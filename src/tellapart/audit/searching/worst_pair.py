@@ -22,7 +22,7 @@ from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
-from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
+from tellapart.audit.probing.calling.outputs import Broken, CallOutputs, joined
 from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import FEWEST, probe
 from tellapart.audit.searching.domain import Domain
@@ -412,6 +412,6 @@ class _PairPromise:
         return self.seek((absent, present), _LEVEL, int(_MORE * count)).promise
 
 
-def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> CallOutputs:
     """Calls in blocks, here: where pairs are shared among workers, their calls are not."""
     return joined([caller.block(data, size, rng) for size in block_sizes(count)])

@@ -381,7 +381,7 @@ def fair_cells(inside: Mask, prior: ArrayLike, rng: np.random.Generator) -> Mask
     return np.asarray(rng.random(inside.shape) < chance)
 
 
-class Pairs(NamedTuple):
+class MatchedPairs(NamedTuple):
     """Matched records of one model, one of each pair in: two places, and whether the first is."""
 
     first: Whole
@@ -389,10 +389,10 @@ class Pairs(NamedTuple):
     first_in: Mask
 
 
-def matched(inside: Mask, rng: np.random.Generator) -> Pairs:
+def matched(inside: Mask, rng: np.random.Generator) -> MatchedPairs:
     """Records that are in, matched by chance with as many that are out."""
     members, others = (rng.permutation(np.flatnonzero(side)) for side in (inside, ~inside))
     count = min(members.size, others.size)
     members, others = members[:count], others[:count]
     first, second = np.minimum(members, others), np.maximum(members, others)
-    return Pairs(first, second, first == members)
+    return MatchedPairs(first, second, first == members)

@@ -12,7 +12,16 @@ from urllib.parse import urlencode
 from tellapart.drawing.icons import icons
 from tellapart.drawing.record import Drawing, Mark, Spot, Trace
 from tellapart.drawing.svg import svg, table, thumbnail
-from tellapart.web.answer import Answer, Card, Next, People, Release, Table, TextFile, Words
+from tellapart.web.answer import (
+    Answer,
+    Next,
+    NumberCard,
+    People,
+    PublishedRelease,
+    Table,
+    TextFile,
+    Words,
+)
 from tellapart.web.glossary import TERMS
 from tellapart.web.html.markup import Html, breakable, element, identifier, together
 from tellapart.web.view import View
@@ -76,13 +85,13 @@ def _with_term(words: str) -> Html:
     return together(words)
 
 
-def _cards(cards: Sequence[Card]) -> Html | None:
+def _cards(cards: Sequence[NumberCard]) -> Html | None:
     if not cards:
         return None
     return element("ul", *map(_card, cards), class_=f"cards of-{len(cards)}")
 
 
-def _card(card: Card) -> Html:
+def _card(card: NumberCard) -> Html:
     name = term(card.name, card.term) if card.term else element("span", card.name)
     unit = element("span", f" {card.unit}", class_="unit") if card.unit else None
     meter = None
@@ -283,7 +292,7 @@ def _start(given: Answer, links: Mapping[str, str]) -> Html:
     return element("div", left, right, class_="start")
 
 
-def _found(release: Release) -> Html:
+def _found(release: PublishedRelease) -> Html:
     """A dot on a logarithmic line from a guess to everybody."""
     place = 4 + 192 * min(1.0, max(0.0, log10(max(release.found, 1.0)) / 2))
     return Html(

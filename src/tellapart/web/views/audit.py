@@ -26,7 +26,7 @@ from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
 from tellapart.report.model import Input
 from tellapart.web import controls, limits
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
@@ -238,7 +238,7 @@ def _columns_wanted(held: Dropped, question: str) -> Answer:
     return Answer(
         headline="NO VERDICT: choose the columns",
         sentences=(question,),
-        cards=(Card("Verdict", "none yet", "", "step 1 is open: the columns of the file"),),
+        cards=(NumberCard("Verdict", "none yet", "", "step 1 is open: the columns of the file"),),
         parts=score_file.previewed(held),
     )
 
@@ -260,10 +260,10 @@ def _described(state: AuditState, held: Dropped, scores: Scores) -> Answer:
             "A description of one model bounds no ε and refutes no claim; for it, say one-model.",
         ),
         cards=(
-            Card("Verdict", "none yet", "", "step 2 is open"),
-            Card("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
-            Card("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
-            Card(
+            NumberCard("Verdict", "none yet", "", "step 2 is open"),
+            NumberCard("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
+            NumberCard("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
+            NumberCard(
                 "Claim to be judged",
                 called(state.mechanism),
                 "",
@@ -353,10 +353,10 @@ def _wanted(state: AuditState) -> Answer:
         drawings=() if state.design == "one-model" else _claim(state),
         picture=state.picture,
         cards=(
-            Card("Verdict", "none yet", "", "pick a file first"),
-            Card("Claim", called(state.mechanism), "", "step 3", mark=Mark.PLAIN),
-            Card("Confidence", percent(state.confidence), "", "set it before you look"),
-            Card(
+            NumberCard("Verdict", "none yet", "", "pick a file first"),
+            NumberCard("Claim", called(state.mechanism), "", "step 3", mark=Mark.PLAIN),
+            NumberCard("Confidence", percent(state.confidence), "", "set it before you look"),
+            NumberCard(
                 "Experimental design",
                 state.design or "not said",
                 "",

@@ -12,7 +12,7 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.worlds import MarkovChain, Sum
 from tellapart.worlds.frameworks import compare_frameworks, group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side
@@ -99,10 +99,12 @@ def answer(asked: ChainQuestion) -> Answer:
         reports=True,
         number=enough.spent if enough.spent in headline else "",
         cards=(
-            Card("True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", factor, "", "of plain DP's: × 1"),
-            Card("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
-            Card(
+            NumberCard(
+                "True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"
+            ),
+            NumberCard("Noise needed", factor, "", "of plain DP's: × 1"),
+            NumberCard("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
+            NumberCard(
                 "By group privacy",
                 whole,
                 "noise",

@@ -22,7 +22,7 @@ from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.report.result_model import ResultDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
 from tellapart.web.view import View
 from tellapart.web.views.explore import KINDS, MEMBERS, one_decimal
@@ -326,14 +326,14 @@ def _of(comparison: Comparison, place: int, key: str) -> Reading:
     return next(x for x in comparison.readings[place] if x.key == key)
 
 
-def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
+def _cards(comparison: Comparison, state: CompareState) -> tuple[NumberCard, ...]:
     """One for each: how many members are found, and its ε; who surely leaks least is marked."""
     names = _names(comparison.names)
     readings = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
     epsilons = [_of(comparison, k, "epsilon") for k in range(len(comparison.names))]
     numbered = any(text.startswith("no. ") for text in _shortly(comparison.names).values())
     return tuple(
-        Card(
+        NumberCard(
             f"{k + 1}. {names[name]}" if numbered else names[name],
             f"{_SIGNS[readings[k].relation]}{one_decimal(100 * readings[k].value, True)}",
             "of 100",

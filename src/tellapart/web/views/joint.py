@@ -11,7 +11,7 @@ from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.views.chain import times
 from tellapart.worlds import JointTable, Sum
 from tellapart.worlds.frameworks import compare_frameworks, pufferfish
@@ -91,11 +91,11 @@ def answer(asked: JointQuestion) -> Answer:
         reports=True,
         number=spent,
         cards=(
-            Card("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", times(exact.scale, plain.scale), "",
+            NumberCard("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
+            NumberCard("Noise needed", times(exact.scale, plain.scale), "",
                  "of plain DP's: × 1", "correlated records"),
-            Card("Nominal ε to set", spent, "", f"to keep {keep}"),
-            Card("By group privacy", times(group.scale, plain.scale), "noise",
+            NumberCard("Nominal ε to set", spent, "", f"to keep {keep}"),
+            NumberCard("By group privacy", times(group.scale, plain.scale), "noise",
                  "for any model of the records", "group privacy"),
         ),
         scope="For records with this table, which the attacker knows (Pufferfish).",
