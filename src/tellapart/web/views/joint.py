@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart import _checks, choose, report
+from tellapart import _checks, choose
 from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
 from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
-from tellapart.web.views.chain import times
+from tellapart.web.views.chain import correlated_document, times
 from tellapart.worlds import JointTable, Sum
-from tellapart.worlds.frameworks import compare_frameworks, pufferfish
+from tellapart.worlds.frameworks import pufferfish
 
 _TITLE = "Two correlated records"
 _EPSILONS = np.geomspace(0.1, 4, 15)
@@ -120,16 +120,9 @@ def _drawing(asked: JointQuestion, true: float) -> Drawing:
 
 def document(asked: JointQuestion) -> ResultDocument:
     """The report: noise by every method, and noise for ε under every framework."""
-    shown, model = answer(asked), asked.model
-    release = Laplace.with_epsilon(asked.epsilon)
-    return report.of_correlated(
-        noise=choose.noise_table(model, Sum(), asked.epsilon),
-        frameworks=compare_frameworks(model, Sum(), release),
-        name=_TITLE,
-        about=(*shown.sentences, *_ABOUT[:2]),
-        release=f"Laplace noise for ε = {short(asked.epsilon)}",
-        drawings=shown.drawings,
-        command=_command(asked, " --report report.html"),
+    command = _command(asked, " --report report.html")
+    return correlated_document(
+        answer(asked), asked.model, asked.epsilon, _TITLE, _ABOUT[:2], command
     )
 
 
