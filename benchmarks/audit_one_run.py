@@ -71,7 +71,11 @@ def ours_gaussian_anew(members: Array, others: Array, seed: int) -> float:
 def ours_independent(members: Array, others: Array, seed: int) -> float:
     """Against Gaussian noise that is independent across canaries."""
     scores = audit.Scores(members, others)
-    return audit.one_run(scores, method=audit.Independent()).gaussian_epsilon_lower(DELTA).value
+    return (
+        audit.one_run(scores, method=audit.IndependentCanaries())
+        .gaussian_epsilon_lower(DELTA)
+        .value
+    )
 
 
 ANY = "tellapart, claim by (ε, δ)"

@@ -32,7 +32,7 @@ RECIPE = fleet.DPSGD(
     steps=STEPS, learning_rate=RATE, expected_batch=BATCH, clip=CLIP, noise_multiplier=NOISE
 )
 MLP = fleet.MLP(inputs=64, hidden=(32,), classes=10)
-LINEAR = fleet.Linear(inputs=64, classes=10)
+LINEAR = fleet.LogisticRegression(inputs=64, classes=10)
 CNN = fleet.CNN(inputs=(1, 8, 8), channels=(8,), classes=10)
 ON_GPU, TIMES_OPACUS = 16_000, 12
 

@@ -58,7 +58,7 @@ class Game:
 
 def tiny(steps: int) -> Game:
     """A model of four weights, whole batches, nobody but the canary."""
-    return Game(fleet.Linear(inputs=1, classes=2), [[0.0]], [0], True, 1.0, steps)
+    return Game(fleet.LogisticRegression(inputs=1, classes=2), [[0.0]], [0], True, 1.0, steps)
 
 
 def digits(steps: int) -> Game:

@@ -45,8 +45,8 @@ COLUMNS = (
 )
 INDEPENDENT = """## Canaries that are independent by the claim
 
-`audit.Independent()` takes canaries as independent, as the stated mechanism makes them. What it
-bounds or refutes is that mechanism, not differential privacy.
+`audit.IndependentCanaries()` takes canaries as independent, as the stated mechanism makes them.
+What it bounds or refutes is that mechanism, not differential privacy.
 """
 COMPOSED = """## A composed claim
 

@@ -24,6 +24,7 @@ MOVED = {
     "tellapart.audit.attacks": "tellapart.audit.trainings.attacks",
     "tellapart.audit.canaries": "tellapart.audit.trainings.canaries",
     "tellapart.audit.domains": "tellapart.audit.searching.domains",
+    "tellapart.audit.game": "tellapart.audit.trainings.membership_game",
     "tellapart.audit.intervals": "tellapart.audit.counts.intervals",
     "tellapart.mechanisms.named": "tellapart.mechanisms.catalogue",
     "tellapart.worlds.fitting": "tellapart.worlds",
@@ -69,6 +70,9 @@ NAMES = {
     "tellapart.audit.trainings.attacks": {
         "tellapart.audit.trainings.lira": "Described:LiraDescription logits",
     },
+    "tellapart.audit.trainings.canaries": {
+        "tellapart.audit.trainings.canaries": "Canaries:CanarySet",
+    },
     "tellapart.audit.searching.domains": {
         "tellapart.audit.searching.domain": "Domain",
     },
@@ -82,7 +86,11 @@ NAMES = {
         "tellapart.zoo.specimen": "Flaw Release",
         "tellapart.zoo.training": "Training",
     },
+    "tellapart.accountants.opacus": {
+        "tellapart.accountants.opacus": "CurveAccountant:OpacusAccountant",
+    },
     "tellapart.fleet": {
+        "tellapart.fleet": "Linear:LogisticRegression",
         "tellapart.fleet.architectures": "Architecture",
         "tellapart.fleet.recipes": "Recipe",
         "tellapart.fleet.trained": "Fleet",
@@ -137,7 +145,7 @@ NAMES = {
         "tellapart.report.writing": "target",
     },
     "tellapart.reproduce": {
-        "tellapart.reproduce.table": "Verdict:CellVerdict judge",
+        "tellapart.reproduce.table": "Cell:TableCell Verdict:CellVerdict judge",
     },
 }
 

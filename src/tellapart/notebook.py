@@ -194,8 +194,8 @@ def _kept(choice: Choice, limit: Limit, value: float) -> tuple[str | Cell | Bar,
 
 
 @card.register
-def _(found: TrainingMap) -> Card:
-    first, *others = found.cells()
+def _(trained: TrainingMap) -> Card:
+    first, *others = trained.cells()
     columns, rows = first[: _MOST_COLUMNS + 1], others[:_MOST_ROWS]
     hidden = len(columns) < len(first) or len(rows) < len(others)
     return Card(
@@ -205,9 +205,9 @@ def _(found: TrainingMap) -> Card:
             *(tuple(map(Cell, row[: len(columns)])) for row in rows),
         ),
         notes=(
-            f"rows: batch size; columns: epochs; {found.data_size:,} records",
+            f"rows: batch size; columns: epochs; {trained.data_size:,} records",
             "in brackets: noise on the mean gradient",
-            f"keeps {', '.join(map(str, found.limits))}",
+            f"keeps {', '.join(map(str, trained.limits))}",
             *(("more cells: print() shows all",) if hidden else ()),
         ),
     )

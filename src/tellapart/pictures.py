@@ -157,7 +157,7 @@ def _profile(curves: Mapping[str, TradeoffCurve], inks: Mapping[str, Ink]) -> Dr
     """Every (ε, δ) that a curve keeps: on the line and above it."""
     deltas = np.geomspace(1.0, _LEAST_DELTA, 41)
     read = {name: np.asarray(curve.epsilon(deltas)) for name, curve in curves.items()}
-    ends = [float(found[np.isfinite(found)].max()) for found in read.values()]
+    ends = [float(readings[np.isfinite(readings)].max()) for readings in read.values()]
     right = min(1.12 * max(ends), _WIDEST) or 1.0
     lines = []
     for name, curve in curves.items():

@@ -21,8 +21,8 @@ from tellapart.decision.record import (
     Decided,
     Decision,
     EvidenceFile,
+    PlannedRelease,
     Privacy,
-    Release,
     RiskLimit,
     Utility,
     from_data,
@@ -78,7 +78,7 @@ def decisions(draw):
     relations = ["add-remove"] if mechanism.name == "dpsgd" else [*NEIGHBOURS]
     return Decision(
         title=draw(TEXTS),
-        release=Release(draw(TEXTS), draw(TEXTS), people, draw(st.none() | st.just(10**15))),
+        release=PlannedRelease(draw(TEXTS), draw(TEXTS), people, draw(st.none() | st.just(10**15))),
         privacy=draw(
             st.builds(
                 Privacy,

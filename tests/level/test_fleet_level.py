@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 LEVEL, AUDITS, RUNS = 0.1, 300, 400
 STEPS, RATE = 5, 0.4
-TINY = fleet.Linear(inputs=1, classes=2)
+TINY = fleet.LogisticRegression(inputs=1, classes=2)
 
 
 def refuted(noise_multiplier, claim):

@@ -128,7 +128,7 @@ def test_true_claims_at_their_boundary(null, design, audits):
     false = 0
     for scores in independent(claim, 100, audits, draw):
         stated = claim if design == "by claim" else None
-        method = audit.Independent() if design == "independent" else None
+        method = audit.IndependentCanaries() if design == "independent" else None
         evidence = audit.one_run(scores, 1 - LEVEL, method, claim=stated)
         false += evidence.refutes(claim)
     assert false <= most_false(audits)

@@ -128,5 +128,5 @@ def test_without_a_claim_no_less_is_shown_than_by_six_numbers(m):
 
 
 def test_independent_canaries_show_more():
-    value = median(1_000, "gauss", by_curve, seeds=60, method=audit.Independent())
+    value = median(1_000, "gauss", by_curve, seeds=60, method=audit.IndependentCanaries())
     assert value == pytest.approx(INDEPENDENT["gauss_mu1"]["1000"], abs=0.12)

@@ -2,9 +2,11 @@
 
 import importlib
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+from public_in_0_1 import PUBLIC
 
 import tellapart as ta
 from tellapart import _moved
@@ -47,6 +49,17 @@ def test_the_page_tells_where_names_are_now():
             listed = ", ".join(f"`{old}` (`{new}`)" if new else f"`{old}`" for old, _, new in pairs)
             rows.append(f"| `{package}` | {listed} | `{module}` |")
     assert "\n".join(rows) in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_what_was_public_works_or_the_page_says_that_it_is_gone(module):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        home = importlib.import_module(module)
+        lost = [name for name in PUBLIC[module].split() if not hasattr(home, name)]
+    page = PAGE.read_text(encoding="utf-8")
+    short = module.removeprefix("tellapart.")
+    assert [name for name in lost if f"| `{short}.{name}` | gone: " not in page] == []
 
 
 def test_what_never_was_there_is_not_there():

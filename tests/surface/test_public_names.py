@@ -45,11 +45,12 @@ NAMES = {
     """,
     "tellapart.decision": "Decision dumps parse questions read template write",
     "tellapart.audit": """
-        Access Band Coins Counts Credible Design Evidence Fixed Guessing Independent LevelBudget
-        Matrix MembershipGame Orientation Outputs Pool Prior Program Ranks Replaced Scores Split
-        Targets Verdict Wager attacks canaries domains epsilon_sequence exposure fewest_models
-        from_counts game_evidence intervals judge language many_runs metrics one_run plan preview
-        probe probe_bits reconstruction search step tables together training watch watch_updates
+        Access Band Coins Counts Credible Design Evidence Fixed Guessing
+        IndependentCanaries LevelBudget Matrix MembershipGame Orientation Outputs Pool
+        Prior Program Ranks Replaced Scores Split Targets Verdict Wager attacks canaries
+        domains epsilon_sequence exposure fewest_models from_counts game_evidence
+        intervals judge language many_runs metrics one_run plan preview probe probe_bits
+        reconstruction search step tables together training watch watch_updates
     """,
     "tellapart.audit.trainings.attacks": """
         Lira Rmia gradient_dot label_confidences lira loss_threshold
@@ -67,7 +68,7 @@ NAMES = {
     "tellapart.run": "map",
     "tellapart.deadline": "within",
     "tellapart.zoo": "SPECIMENS TRAINING buggy correct find",
-    "tellapart.fleet": "CNN Canaries DPSGD Linear MLP SGD train",
+    "tellapart.fleet": "CNN Canaries DPSGD LogisticRegression MLP SGD train",
     "tellapart.worlds": """
         Adversary ChainSet Channel Exchangeable GaussianRecords ImpossibleSecret
         Independent JointTable Linear MarkovChain OneSided Predicate PriorRange RecordIn
@@ -91,7 +92,7 @@ NAMES = {
     "tellapart.worlds.described": "parse read",
     "tellapart.deployments": "DEPLOYMENTS Deployment LEFT_OUT Variant find gains",
     "tellapart.accountants.dp_accounting": "CurveAccountant",
-    "tellapart.accountants.opacus": "CurveAccountant accountant check_training",
+    "tellapart.accountants.opacus": "OpacusAccountant accountant check_training",
     "tellapart.plot": """
         audit compare deployments f_score frontier leakage noise panels people precision_recall
         profile region_point regions roc save standings style styled tradeoff training_map

@@ -82,7 +82,7 @@ def _falling_root(
             below[where], above[where] = _sides(a, b, fa)
             where = np.flatnonzero(going) if where is ... else where[going]
             a, b, c, fa, fb, fc, width, tolerance = (
-                one[going] for one in (a, b, c, fa, fb, fc, width, tolerance)
+                array[going] for array in (a, b, c, fa, fb, fc, width, tolerance)
             )
             going = going[going]
         least = tolerance / (2 * width)

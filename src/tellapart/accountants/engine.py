@@ -43,7 +43,7 @@ def scheme_of(loader: Any, assume: Sampling | None) -> Batches | None:
     return known_scheme(loader) if assume is None else loaders.batches_of(loader)
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """A training to come, for which Opacus looks for the noise."""
 
     batches: Batches
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
 
 # Opacus's search for the noise makes accountants of its own: what they plan for.
-PLAN: ContextVar[Plan | None] = ContextVar("PLAN", default=None)
+PLAN: ContextVar[TrainingPlan | None] = ContextVar("PLAN", default=None)
 
 
 def _looking(make_private: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +96,7 @@ def _meeting_a_budget(make_private_with_epsilon: Callable[..., Any]) -> Callable
     return with_a_look
 
 
-def _plan_of(assume: Sampling | None, given: Mapping[str, Any]) -> Plan | None:
+def _plan_of(assume: Sampling | None, given: Mapping[str, Any]) -> TrainingPlan | None:
     """The training that ``make_private_with_epsilon`` is asked for."""
     loader, epochs = given.get("data_loader"), given.get("epochs")
     if loader is None or epochs is None:  # which Opacus asks for
@@ -106,7 +106,7 @@ def _plan_of(assume: Sampling | None, given: Mapping[str, Any]) -> Plan | None:
         kinds = (DifferentiallyPrivateDistributedDataParallel, DistributedDataParallel)
         spread = isinstance(given.get("module"), kinds)
         batches = loaders.poisson_of(loader, torch.distributed.get_world_size() if spread else 1)
-    return Plan(batches, math.ceil(_checks.finite_above_zero(epochs=epochs)))
+    return TrainingPlan(batches, math.ceil(_checks.finite_above_zero(epochs=epochs)))
 
 
 def extend(engine: type) -> None:

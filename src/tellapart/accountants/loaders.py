@@ -213,11 +213,11 @@ def training(passes: Iterable[Pass], assumed: Mapping[Step, int]) -> Mechanism:
         ),
     ]
     if log_hidden < 0:
-        told = (
+        announced = (
             (-math.expm1(log_hidden), everything(Bound.LOWER)),
             (math.exp(log_hidden), nothing()),
         )
-        parts.append(CustomMechanism(AnnouncedCurve(told), neighbours=relation))
+        parts.append(CustomMechanism(AnnouncedCurve(announced), neighbours=relation))
     return compose(parts) if parts else CustomMechanism(nothing())
 
 

@@ -16,9 +16,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tellapart import _checks
+from tellapart import _checks, _moved
 from tellapart.accountants import spent
 from tellapart.accountants.training_promise import TrainingPromise
 from tellapart.curve.base import TradeoffCurve
@@ -43,7 +43,7 @@ except ImportError as missing:
         "an accountant for Opacus needs: pip install 'tellapart[opacus]'"
     ) from missing
 
-__all__ = ["CurveAccountant", "accountant", "check_training"]
+__all__ = ["OpacusAccountant", "accountant", "check_training"]
 
 _NAME = "tellapart"
 _ASSUMING = "tellapart, Poisson samples assumed"
@@ -68,7 +68,7 @@ def accountant(*, assume: Sampling | None = None) -> str:
     return _NAME if _assumed(assume) is None else _ASSUMING
 
 
-class CurveAccountant(IAccountant):  # type: ignore[misc]
+class OpacusAccountant(IAccountant):  # type: ignore[misc]
     """What an attacker can learn from all training steps so far, in Opacus's own interface.
 
     ``history`` holds (noise multiplier, sample rate, number of steps), as in Opacus; the noise is
@@ -81,7 +81,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
     filter where noise or rate was chosen after looking at outputs: docs/sharp-edges.md.
 
     >>> import tellapart as ta
-    >>> spent = CurveAccountant(assume=ta.Sampling.POISSON)
+    >>> spent = OpacusAccountant(assume=ta.Sampling.POISSON)
     >>> spent.history = [(1.0, 0.01, 1_000)]
     >>> round(spent.get_epsilon(delta=1e-5), 6)
     1.828237
@@ -281,7 +281,7 @@ class CurveAccountant(IAccountant):  # type: ignore[misc]
         )
 
 
-class _Assuming(CurveAccountant):
+class _Assuming(OpacusAccountant):
     """The accountant of those who say that batches are Poisson samples."""
 
     def __init__(self) -> None:
@@ -370,8 +370,8 @@ def _noise_by_epoch(clipping: Clipping, schedules: list[Any], epochs: int) -> li
     before = (optimizer.noise_multiplier, optimizer.max_grad_norm)
     states = [dict(schedule.state_dict()) for schedule in schedules]
     for _ in range(epochs):
-        noise, told = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
-        plan.append(_Epoch(noise, clipping.norm(), told))
+        noise, reported = clipping.noise_multiplier(), float(optimizer.noise_multiplier)
+        plan.append(_Epoch(noise, clipping.norm(), reported))
         for schedule in schedules:
             schedule.step()
     optimizer.noise_multiplier, optimizer.max_grad_norm = before
@@ -391,9 +391,9 @@ def _held(made: Any) -> list[Any]:
 
 def _one_of(held: list[Any], kind: type) -> Any:
     """The one loader, or the one optimizer, of a training."""
-    found = [each for each in held if isinstance(each, kind)]
-    if len(found) == 1:
-        return found[0]
+    matching = [each for each in held if isinstance(each, kind)]
+    if len(matching) == 1:
+        return matching[0]
     rule = (
         "hold the one DataLoader that you train on"
         if kind is DataLoader
@@ -412,15 +412,15 @@ def _attack(training: Mechanism, delta: float) -> float | None:
     return None if bracket.one_sided else float(bracket.upper.epsilon(delta))
 
 
-def _after(before: list[Any]) -> CurveAccountant:
+def _after(before: list[Any]) -> OpacusAccountant:
     """What was spent before, by an accountant that knows how batches were drawn."""
     used = [each for each in before if each.history]
-    if len(used) > 1 or not all(isinstance(each, CurveAccountant) for each in used):
+    if len(used) > 1 or not all(isinstance(each, OpacusAccountant) for each in used):
         raise Unsupported(
             "steps were taken before, and nobody knows how all their batches were drawn: train "
             "with one engine, PrivacyEngine(accountant='tellapart')"
         )
-    return used[0] if used else CurveAccountant()
+    return used[0] if used else OpacusAccountant()
 
 
 def _reported(
@@ -456,5 +456,9 @@ def _notes(
 
 
 extend(PrivacyEngine)
-register_accountant(_NAME, CurveAccountant, force=True)
+register_accountant(_NAME, OpacusAccountant, force=True)
 register_accountant(_ASSUMING, _Assuming, force=True)
+
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+    __getattr__ = _moved.names(__name__)

@@ -138,7 +138,7 @@ class Guessing:
 
 
 @dataclass(frozen=True)
-class Independent:
+class IndependentCanaries:
     """In one run, take canaries as independent and alike, as a stated mechanism makes them.
 
     Each has its own coin and, by the claim, its own noise, so they are tested as many runs are, at
@@ -147,7 +147,7 @@ class Independent:
 
     >>> from tellapart import audit
     >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
-    >>> evidence = audit.one_run(scores, method=audit.Independent())
+    >>> evidence = audit.one_run(scores, method=audit.IndependentCanaries())
     >>> round(evidence.epsilon_lower(delta=0).value, 2)
     2.27
     """

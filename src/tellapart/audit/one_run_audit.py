@@ -34,7 +34,7 @@ from tellapart.audit.evidence.guess_numbers import GuessPlan, PlannedGuesses, pr
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.audit.many_run_audit import at_ranks
-from tellapart.audit.methods import Guessing, Independent, Split
+from tellapart.audit.methods import Guessing, IndependentCanaries, Split
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -135,7 +135,7 @@ class GuessEvidence(Evidence):
 def one_run(
     scores: Scores,
     confidence: float = 0.95,
-    method: Guessing | Sequence[Guessing] | Split | Independent | None = None,
+    method: Guessing | Sequence[Guessing] | Split | IndependentCanaries | None = None,
     *,
     claim: Subject | None = None,
 ) -> GuessEvidence | RankEvidence:
@@ -161,7 +161,7 @@ def one_run(
     _checks.instance(Scores, "audit.Scores", scores=scores)
     level = 1 - _checks.inside_unit(confidence=confidence)
     curve = None if claim is None else curve_of(claim, "claim")
-    if isinstance(method, Independent):
+    if isinstance(method, IndependentCanaries):
         return _as_many_runs(scores, level)
     ranking = _ranking(scores)
     if method is None:
@@ -171,7 +171,9 @@ def one_run(
     if isinstance(method, Guessing | Sequence):
         several = (method,) if isinstance(method, Guessing) else tuple(method)
         return _fixed_evidence(ranking, _shared(several, level), level, Guessing.name)
-    _checks.instance(Split, "audit.Guessing(...), Independent() or Split(...)", method=method)
+    _checks.instance(
+        Split, "audit.Guessing(...), IndependentCanaries() or Split(...)", method=method
+    )
     guessed = read_off(ranking, method.delta, level, share=method.share, seed=method.seed)
     what = f"a number of guesses chosen on {percent(method.share)} of the canaries"
     ledger = LevelBudget(level, (Entry(what, 1, level),), (_FREE_AT_ONE_DELTA,))
@@ -209,9 +211,9 @@ def _as_many_runs(scores: Scores, level: float) -> RankEvidence:
     return replace(
         evidence,
         design=Design.ONE_RUN,
-        method=Independent.name,
-        about=Independent.about,
-        assumptions=(Independent.assumption,),
+        method=IndependentCanaries.name,
+        about=IndependentCanaries.about,
+        assumptions=(IndependentCanaries.assumption,),
     )
 
 

@@ -26,7 +26,7 @@ from tellapart.data.ranked import (
     checked_split,
     checked_values,
 )
-from tellapart.data.reading import LeftOut, Preview, Reader
+from tellapart.data.reading import Preview, Reader, RowsLeftOut
 from tellapart.data.reading import preview as look_at
 from tellapart.data.sorted_runs import ScoreFile
 from tellapart.data.sources import FileLimits, Paths, Source
@@ -148,7 +148,7 @@ class Scores:
     non_member_groups: Labels | None
     # What was inferred to read them from a file, and which rows were left out.
     notes: tuple[str, ...]
-    left_out: LeftOut
+    left_out: RowsLeftOut
     # The scores in the order of the labels; kept only where there are labels.
     _rows: tuple[Array, Array] | None
 
@@ -180,7 +180,7 @@ class Scores:
             "non_members": RankedScores(outside) if isinstance(outside, np.ndarray) else outside,
             "orientation": _checks.member(Orientation, orientation=orientation),
             "notes": (),
-            "left_out": LeftOut(),
+            "left_out": RowsLeftOut(),
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
         for name, value in fields.items():
@@ -231,7 +231,7 @@ class Scores:
     ) -> Scores:
         """One list of scores, and one of labels that say which scores are of members."""
         given = _numbers("scores", scores)
-        inside, _ = scores_and_labels.Meaning(offers_drop=False).members(
+        inside, _ = scores_and_labels.CellMeaning(offers_drop=False).members(
             "member", member, columns.from_zero
         )
         columns.one_length("member", given.size, inside.size)
@@ -486,7 +486,7 @@ def _side(**named: Any) -> Array | Ranked:
 
 def _numbers(name: str, given: Any) -> Array:
     """Finite numbers, none of them as text."""
-    return scores_and_labels.Meaning(texts=False, offers_drop=False).scores(
+    return scores_and_labels.CellMeaning(texts=False, offers_drop=False).scores(
         name, given, columns.from_zero
     )[0]
 

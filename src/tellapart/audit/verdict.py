@@ -31,19 +31,19 @@ _STEP = 0.1
 
 
 @dataclass(frozen=True)
-class Alternative:
+class AlternativeHypotheses:
     """Alternative hypotheses that leak more and more; strength 1 is the claim itself."""
 
     curve: Callable[[float], TradeoffCurve]
     words: Callable[[float], str]
 
 
-def alternative(claim: Subject) -> Alternative:
+def alternative(claim: Subject) -> AlternativeHypotheses:
     """The family a claim is held against: its own noise scaled down where it has noise."""
     if isinstance(claim, Mechanism):
         quieter = _quieter(claim, 0.5)
         if quieter is not None:
-            return Alternative(
+            return AlternativeHypotheses(
                 lambda strength: less_noise(claim, strength).curve(),
                 lambda strength: (
                     f"the claimed mechanism with its noise divided by {short(strength, 3)}"
@@ -52,7 +52,7 @@ def alternative(claim: Subject) -> Alternative:
     curve = curve_of(claim, "claim")
     if isinstance(curve, GaussianCurve):
         mu = curve.mu
-        return Alternative(
+        return AlternativeHypotheses(
             lambda strength: gaussian(mu * strength),
             lambda strength: (
                 f"a mechanism that truly leaks all that μ ≥ {short(mu * strength, 3)} allows"
@@ -63,7 +63,7 @@ def alternative(claim: Subject) -> Alternative:
     def stronger(strength: float) -> float:
         return epsilon + (strength - 1) * max(epsilon, _STEP)
 
-    return Alternative(
+    return AlternativeHypotheses(
         lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
             f"a mechanism that truly leaks all that ε ≥ {short(stronger(strength), 3)} "
@@ -463,9 +463,9 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
-    found = evidence.finding(claim)
+    finding = evidence.finding(claim)
     return Verdict(
-        claim, evidence, found, name or describe(claim), remarks=_as_compared(claim, evidence)
+        claim, evidence, finding, name or describe(claim), remarks=_as_compared(claim, evidence)
     )
 
 

@@ -23,7 +23,7 @@ _END = re.compile(r', "chain": "[0-9a-f]{64}"\}$')
 
 
 @dataclass(frozen=True)
-class Line:
+class ChainLine:
     """A line as it was written: its number from 1, what it says, and the chain up to it."""
 
     number: int
@@ -31,11 +31,11 @@ class Line:
     chain: str
 
 
-def sealed(number: int, content: dict[str, Any], before: str) -> tuple[str, Line]:
+def sealed(number: int, content: dict[str, Any], before: str) -> tuple[str, ChainLine]:
     """The text of a new line, which follows the line with the chain ``before``."""
     text = json.dumps({"line": number, **content}, ensure_ascii=False, allow_nan=False)
     chain = _hash(before, text[:-1])
-    return f'{text[:-1]}, "chain": "{chain}"}}', Line(number, content, chain)
+    return f'{text[:-1]}, "chain": "{chain}"}}', ChainLine(number, content, chain)
 
 
 def is_sealed(text: str) -> bool:
@@ -43,7 +43,7 @@ def is_sealed(text: str) -> bool:
     return _END.search(text) is not None
 
 
-def opened(text: str, number: int, before: str, where: str) -> Line:
+def opened(text: str, number: int, before: str, where: str) -> ChainLine:
     """What a line says, once it is known to be as it was written, in its place."""
     match = _SEALED.fullmatch(text)
     if match is None or _hash(before, match[1]) != match[2]:
@@ -54,7 +54,7 @@ def opened(text: str, number: int, before: str, where: str) -> Line:
         )
     content = json.loads(f"{match[1]}}}")
     del content["line"]
-    return Line(number, content, match[2])
+    return ChainLine(number, content, match[2])
 
 
 def _hash(before: str, text: str) -> str:

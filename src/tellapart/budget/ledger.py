@@ -21,10 +21,10 @@ from typing import Any, Protocol
 
 from tellapart import _checks
 from tellapart.budget.filters import from_record
-from tellapart.budget.hash_chain import START, Line, opened, sealed
+from tellapart.budget.hash_chain import START, ChainLine, opened, sealed
 from tellapart.budget.ledger_file import LedgerFile
 from tellapart.budget.odometer import Odometer
-from tellapart.budget.spending import Entry, StepwiseBudget
+from tellapart.budget.spending import SpentStep, StepwiseBudget
 from tellapart.curve.base import TradeoffCurve
 from tellapart.errors import BadLedger, BudgetSpent, InvalidArgument, Unsupported, visible
 from tellapart.mechanisms.base import Mechanism
@@ -35,7 +35,7 @@ _FORMAT = 1
 _LONGEST = 200
 
 
-class Lines(Protocol):
+class LineStore(Protocol):
     """Where lines are kept: only ever added, by one writer at a time."""
 
     where: str
@@ -49,7 +49,7 @@ class Lines(Protocol):
     def add(self, line: str) -> None:
         """One more, which counts once the block of ``writing`` has ended."""
 
-    def afresh(self) -> Lines:
+    def afresh(self) -> LineStore:
         """The same lines, of which none was read yet."""
 
     @property
@@ -106,7 +106,7 @@ class BudgetLedger:
     budget: StepwiseBudget
     """The budget as it was opened, with nothing spent."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LineStore) -> None:
         self._lines = lines
         self._mutex = threading.Lock()  # the lock of the lines is between processes
         self._state = _Replay(lines.where)
@@ -156,7 +156,7 @@ class BudgetLedger:
         payer, cost = self.cost(mechanism, pot)  # which may take a while, and needs no lock
         content = {"label": said, "mechanism": _text(mechanism), "pot": payer, "cost": str(cost)}
         with self._session(write=True) as state:
-            state.budget.require(Entry(said, payer, cost, mechanism))
+            state.budget.require(SpentStep(said, payer, cost, mechanism))
             text, line = sealed(len(state.chains) + 1, {"at": _now(), **content}, state.chain)
             self._lines.add(text)
             return state.read(line)
@@ -177,7 +177,7 @@ class BudgetLedger:
         """The cost of a step that would be allowed now; others are refused as `spend` does."""
         payer, cost = self.cost(mechanism, pot)
         with self._session() as state:
-            state.budget.require(Entry(None, payer, cost, mechanism))
+            state.budget.require(SpentStep(None, payer, cost, mechanism))
         return payer, cost
 
     def left(self) -> dict[str, float]:
@@ -308,7 +308,7 @@ class _Replay:
                 ) from error
             self.chains.append(line.chain)
 
-    def read(self, line: Line) -> LedgerLine:
+    def read(self, line: ChainLine) -> LedgerLine:
         """A step, from its line."""
         said = line.content
         at = datetime.fromisoformat(said["at"])
@@ -322,7 +322,7 @@ class _Replay:
             at < self._last,
         )
 
-    def _begin(self, line: Line) -> None:
+    def _begin(self, line: ChainLine) -> None:
         if line.content["tellapart_ledger"] != _FORMAT:
             raise BadLedger(f"{self.where} was written by a later version of tellapart: use that")
         self._last = datetime.fromisoformat(line.content["at"])
@@ -330,12 +330,12 @@ class _Replay:
         self.record = line.content["budget"]
 
     def _count(self, step: LedgerLine) -> None:
-        self.budget.replay(Entry(step.label, step.pot, step.cost))
+        self.budget.replay(SpentStep(step.label, step.pot, step.cost))
         self.log.append(step)
         self._last = step.at
 
 
-def _kept(where: str | os.PathLike[str], name: str) -> Lines:
+def _kept(where: str | os.PathLike[str], name: str) -> LineStore:
     """Where the lines are: a text with :// in it is a database."""
     if isinstance(where, str) and "://" in where:
         from tellapart.budget.ledger_sql import LedgerTable  # SQLAlchemy is an extra

@@ -27,7 +27,7 @@ RELATIONS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class SpentStep:
     """One step that was paid for: a name for it, from which pot, and how much.
 
     The cost is in the unit in which costs add up: μ² of a Gaussian pot, ε of a Laplace pot, the
@@ -48,7 +48,7 @@ class StepwiseBudget(ABC):
 
     def __init__(self, pots: tuple[Pot, ...], neighbours: Neighbours) -> None:
         self._pots, self._neighbours = pots, neighbours
-        self._entries: list[Entry] = []
+        self._entries: list[SpentStep] = []
         self._used = {pot.name: Decimal(0) for pot in pots}
         if len(self._used) < len(pots):
             _checks.refuse("pots", "have names of their own", [pot.name for pot in pots])
@@ -59,7 +59,7 @@ class StepwiseBudget(ABC):
         return self._neighbours
 
     @property
-    def spent(self) -> tuple[Entry, ...]:
+    def spent(self) -> tuple[SpentStep, ...]:
         """All that was paid for, in order."""
         return tuple(self._entries)
 
@@ -95,23 +95,23 @@ class StepwiseBudget(ABC):
 
     def spend(
         self, mechanism: Mechanism, label: str | None = None, *, pot: str | None = None
-    ) -> Entry:
+    ) -> SpentStep:
         """Pay for a step **before** it is run; `BudgetSpent` where too little is left.
 
         What was paid stays paid, whether or not the output is ever released.
         """
         if label is not None:
             _checks.instance(str, "a text", label=label)
-        return self.replay(Entry(label, *self.cost(mechanism, pot), mechanism))
+        return self.replay(SpentStep(label, *self.cost(mechanism, pot), mechanism))
 
-    def replay(self, entry: Entry) -> Entry:
+    def replay(self, entry: SpentStep) -> SpentStep:
         """Count an entry that was paid for before, as read from where it was kept."""
         self.require(entry)
         self._used[entry.pot] = UP.add(self._used[entry.pot], entry.cost)
         self._entries.append(entry)
         return entry
 
-    def require(self, entry: Entry) -> None:
+    def require(self, entry: SpentStep) -> None:
         """Refuse an entry that too little is left for; nothing is spent."""
         pot = self._named(entry.pot)
         if not (entry.cost.is_finite() and entry.cost >= 0):
@@ -188,7 +188,7 @@ class StepwiseBudget(ABC):
                 return pot
         return _checks.refuse("pot", f"be {' or '.join(self._used)}", name)
 
-    def _overspent(self, pot: Pot, entry: Entry) -> str:
+    def _overspent(self, pot: Pot, entry: SpentStep) -> str:
         left = self._left(pot)
         what = repr(entry.mechanism) if entry.label is None else repr(entry.label)
         return (

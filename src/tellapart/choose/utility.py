@@ -131,7 +131,7 @@ def answer_error(
     >>> answer_error(ta.Gaussian(4).repeated(12)).of
     'each of 12 releases'
     """
-    asked = _Asked(
+    asked = _AskedStatistic(
         _statistic(statistic), people, cells, candidates, batch_size, clipping_norm, coverage
     )
     if not isinstance(mechanism, Mechanism):
@@ -157,7 +157,7 @@ def noise_error(subject: Subject) -> AnswerError | None:
     return replace(error, of="the answer") if error.of == "the sum" else error
 
 
-class _Asked:
+class _AskedStatistic:
     """A statistic with what it takes beside the mechanism, each checked where it is needed."""
 
     def __init__(

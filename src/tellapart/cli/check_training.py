@@ -184,5 +184,5 @@ def _data(
     promise: TrainingPromise, deltas: Deltas, claim: float | None, kept: bool | None
 ) -> dict[str, Any]:
     judged = {} if claim is None else {"claim": {"epsilon": claim, "kept": kept}}
-    told = {**asdict(promise), "neighbours": promise.neighbours.name, "steps": promise.steps}
-    return {**told, **deltas.data(), **judged}
+    data = {**asdict(promise), "neighbours": promise.neighbours.name, "steps": promise.steps}
+    return {**data, **deltas.data(), **judged}

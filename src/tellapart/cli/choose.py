@@ -31,7 +31,7 @@ from tellapart.choose.utility import noise_error
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, asked_family, deltas_at
 from tellapart.cli.options import (
-    Attacker,
+    AttackerOptions,
     Knowledge,
     NumberOptions,
     Output,
@@ -103,7 +103,7 @@ def choose(
     limits: Limits = _NO_LIMITS,
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    attacker: Attacker = Attacker(),
+    attacker: AttackerOptions = AttackerOptions(),
     at_delta: AtDelta = (),
     verbose: Verbose = False,
     map_: Map = _NO_MAP,

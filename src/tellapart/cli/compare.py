@@ -23,7 +23,7 @@ from tellapart.choose.utility import noise_error
 from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, of_several
 from tellapart.cli.options import (
-    Attacker,
+    AttackerOptions,
     Knowledge,
     Option,
     Output,
@@ -245,7 +245,7 @@ def compare(
     *mechanisms: Mechanism,
     names: Names = None,
     knowledge: Knowledge = Knowledge(),
-    attacker: Attacker = Attacker(),
+    attacker: AttackerOptions = AttackerOptions(),
     delta: Annotated[
         Option,
         Parameter(
@@ -437,7 +437,7 @@ def _kind(text: str) -> str:
 
 def _refuse_unused(given: dict[str, object]) -> None:
     """The table of deployments has no place for these."""
-    usual = {**Attacker().given(), "delta": None, "at_delta": ()}
+    usual = {**AttackerOptions().given(), "delta": None, "at_delta": ()}
     for name, value in given.items():
         if name != FPR.key and value != usual[name]:
             shown = value[0] if isinstance(value, tuple) else value

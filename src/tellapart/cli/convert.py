@@ -48,17 +48,18 @@ def convert(
         tellapart convert dpsgd:noise_multiplier=1,sampling_rate=0.01,steps=1000
     """
     with terminal.working("converting"):
-        found = converted(promise, delta, order, at_least)
-        rows = [_row(each) for each in found.currencies]
+        conversion = converted(promise, delta, order, at_least)
+        rows = [_row(each) for each in conversion.currencies]
 
     def text(console: Console) -> None:
-        terminal.title(console, _headline(found), promise)
+        terminal.title(console, _headline(conversion), promise)
         terminal.line(
-            console, f"The promise itself: membership advantage {related('≤', found.advantage)}."
+            console,
+            f"The promise itself: membership advantage {related('≤', conversion.advantage)}.",
         )
         console.print()
         terminal.table(console, [("currency", "value", "advantage by it alone"), *rows])
-        lacking = [each for each in found.currencies if each.curve is None]
+        lacking = [each for each in conversion.currencies if each.curve is None]
         if lacking:
             console.print()
         for each in lacking:
@@ -67,18 +68,18 @@ def convert(
     Output(as_json).say(
         {
             "promise": promise,
-            "advantage": found.advantage,
-            "currencies": [_record(each) for each in found.currencies],
+            "advantage": conversion.advantage,
+            "currencies": [_record(each) for each in conversion.currencies],
         },
         text,
     )
 
 
-def _headline(found: Conversion) -> str:
+def _headline(conversion: Conversion) -> str:
     """ε at δ, or where there is none the advantage."""
-    if found.dp.curve is not None:
-        return str(found.dp)
-    return f"membership advantage {related('≤', found.advantage)}"
+    if conversion.dp.curve is not None:
+        return str(conversion.dp)
+    return f"membership advantage {related('≤', conversion.advantage)}"
 
 
 def _row(each: Currency) -> tuple[str, str, str]:

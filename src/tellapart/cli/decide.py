@@ -18,10 +18,10 @@ from tellapart.choose.named_limits import explained
 from tellapart.cli import report_text, terminal
 from tellapart.cli.options import OUTPUT, Output, Switch, Verbose, ends_in
 from tellapart.cli.process.exits import Exit, verdict
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.checking import Check
 from tellapart.decision.limits import LimitAnswer
-from tellapart.decision.open_questions import Question, questions
+from tellapart.decision.open_questions import OpenQuestion, questions
 from tellapart.errors import InvalidArgument, LimitReached, TellapartError
 from tellapart.report import writing
 
@@ -135,7 +135,7 @@ def _begin(file: Path, output: Output) -> int:
     return Exit.DONE
 
 
-def _answered(file: Path, record: decisions.Decision) -> Answer:
+def _answered(file: Path, record: decisions.Decision) -> DecisionAnswer:
     try:
         return record.answer(folder=file.parent)
     except LimitReached:
@@ -156,7 +156,11 @@ def _day(today: str | None) -> datetime.date:
 
 
 def _text(
-    console: Console, answer: Answer, asked: tuple[Question, ...], checked: Check, verbose: bool
+    console: Console,
+    answer: DecisionAnswer,
+    asked: tuple[OpenQuestion, ...],
+    checked: Check,
+    verbose: bool,
 ) -> None:
     record = answer.decision
     if not answer.feasible:
@@ -209,7 +213,7 @@ def _text(
 _VERDICTS = {True: "STANDS", False: "DOES NOT STAND", None: "NO VERDICT"}
 
 
-def _check(console: Console, answer: Answer, checked: Check) -> None:
+def _check(console: Console, answer: DecisionAnswer, checked: Check) -> None:
     """The verdict with its first reason; then all others, who decided, and what is to be asked."""
     configured, decided = answer.decision.mechanism.configured, answer.decision.decided
     kept = "" if configured is None else f"{answer.parameter} = {short(configured)}"
@@ -226,7 +230,7 @@ def _check(console: Console, answer: Answer, checked: Check) -> None:
     _questions(console, checked.questions)
 
 
-def _questions(console: Console, asked: tuple[Question, ...]) -> None:
+def _questions(console: Console, asked: tuple[OpenQuestion, ...]) -> None:
     if not asked:
         return
     console.print()
@@ -239,12 +243,12 @@ def _sentence(reason: str) -> str:
     return f"{reason[0].upper()}{reason[1:]}."
 
 
-def _title(answer: Answer) -> str:
+def _title(answer: DecisionAnswer) -> str:
     """On one line, whatever the file has."""
     return " ".join(answer.decision.title.split()).rstrip(".")
 
 
-def _protected(answer: Answer) -> str:
+def _protected(answer: DecisionAnswer) -> str:
     privacy = answer.decision.privacy
     number = privacy.group
     if answer.correlation:
@@ -256,7 +260,7 @@ def _protected(answer: Answer) -> str:
     return f"Unit of privacy: {privacy.unit}, {records}; neighbours: {privacy.relation.value}."
 
 
-def _limit_cells(answer: Answer) -> list[tuple[str, ...]]:
+def _limit_cells(answer: DecisionAnswer) -> list[tuple[str, ...]]:
     head = ("risk", "without the output", "with it", "limit", f"{answer.parameter} if alone")
     return [head, *(_limit_row(limit) for limit in answer.limits)]
 
@@ -272,7 +276,7 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
     )
 
 
-def _nearby_cells(answer: Answer) -> list[tuple[str, ...]]:
+def _nearby_cells(answer: DecisionAnswer) -> list[tuple[str, ...]]:
     head = (answer.parameter, "ε", *(f"limit[{limit.place}]" for limit in answer.limits), "")
     rows = [
         (
@@ -298,13 +302,15 @@ def _alternative(other: Any) -> str:
     return f"{other.setting}, {epsilon}: {other.verdict}{error}. Not taken: {why}."
 
 
-def _picture(answer: Answer) -> Any:
+def _picture(answer: DecisionAnswer) -> Any:
     from tellapart import plot
 
     return plot.compare({str(answer.setting): answer.subject})
 
 
-def _data(answer: Answer, asked: tuple[Question, ...], checked: Check | None) -> dict[str, Any]:
+def _data(
+    answer: DecisionAnswer, asked: tuple[OpenQuestion, ...], checked: Check | None
+) -> dict[str, Any]:
     data = answer.data()
     data["questions"] = [vars(question) for question in asked]
     if checked is not None:

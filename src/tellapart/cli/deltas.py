@@ -152,8 +152,8 @@ def asked_family(
 def of_several(texts: Sequence[str], delta: float | None, more: Sequence[float]) -> Deltas:
     """Where the ε of several mechanisms is reported: at the δ in them, if there is just one."""
     own = {delta for delta in map(own_delta, texts) if delta is not None}
-    one = own.pop() if len(own) == 1 else None
-    return deltas_at(delta, more, one, all(map(is_pure, texts)))
+    delta_of_all = own.pop() if len(own) == 1 else None
+    return deltas_at(delta, more, delta_of_all, all(map(is_pure, texts)))
 
 
 def _one_delta(

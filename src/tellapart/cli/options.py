@@ -133,9 +133,9 @@ def numbers(
         for key, (text, usual) in options.items()
     ]
     for each in words_of:
-        told = Parameter(help=each.option, show=each.key not in hidden, show_default=False)
+        option = Parameter(help=each.option, show=each.key not in hidden, show_default=False)
         word = Literal[tuple(each.words)]  # type: ignore[valid-type]
-        fields.append((each.key, Annotated[word | None, told], None))
+        fields.append((each.key, Annotated[word | None, option], None))
     made = make_dataclass(
         name,
         fields,
@@ -163,12 +163,12 @@ if TYPE_CHECKING:
     class Values(NumberOptions):
         """Parameters of mechanisms."""
 
-    class Attacker(NumberOptions):
+    class AttackerOptions(NumberOptions):
         """What measures ask about the attacker."""
 
 else:
     Values = _values()
-    Attacker = numbers(
+    AttackerOptions = numbers(
         "Attacker",
         "What measures ask about the attacker.",
         {

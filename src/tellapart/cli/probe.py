@@ -178,7 +178,9 @@ def probe(
         refuse("--plot", rule, str(output.plot))
     answer = AuditAnswer.asked(report, output, filing, knowledge, deltas, verbose)
     with terminal.working("calling") as progress:
-        question = _Question((absent, present), mechanism, values, calling, output.plot is not None)
+        question = _ProbeQuestion(
+            (absent, present), mechanism, values, calling, output.plot is not None
+        )
 
         tell: run.Progress = partial(progress, "calling")
         if not calling.until_decided:  # which may end at any time
@@ -202,7 +204,7 @@ def _claim(mechanism: str | None, values: Values, more: tuple[float, ...]) -> As
 
 
 @dataclass(frozen=True)
-class _Question:
+class _ProbeQuestion:
     """A question about code, complete enough to be asked in another process."""
 
     inputs: tuple[Any, Any]
@@ -230,7 +232,7 @@ class _Question:
             )
 
 
-def _of_function(function: str, question: _Question, say: child_process.Say) -> audit.Verdict:
+def _of_function(function: str, question: _ProbeQuestion, say: child_process.Say) -> audit.Verdict:
     """Load the code, then call it: in a process that it may end."""
     probed = child_process.load_function(function)
     say(child_process.CALLED)

@@ -12,7 +12,7 @@ from tellapart import report as reporting
 from tellapart.cli import report_text, terminal
 from tellapart.cli.deltas import AtDelta, asked
 from tellapart.cli.options import (
-    Attacker,
+    AttackerOptions,
     Knowledge,
     OutOf,
     Output,
@@ -47,7 +47,7 @@ def report(
     ] = "",
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    attacker: Attacker = Attacker(),
+    attacker: AttackerOptions = AttackerOptions(),
     at_delta: AtDelta = (),
     out_of: OutOf = None,
     filing: ReportAnswers = ReportAnswers(),

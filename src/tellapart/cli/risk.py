@@ -16,7 +16,7 @@ from tellapart.cli import terminal
 from tellapart.cli.deltas import AtDelta, Deltas, asked
 from tellapart.cli.options import (
     ATTACKER,
-    Attacker,
+    AttackerOptions,
     Knowledge,
     Option,
     OutOf,
@@ -54,7 +54,7 @@ def risk(
     *,
     values: Values = Values(),
     knowledge: Knowledge = Knowledge(),
-    attacker: Attacker = Attacker(),
+    attacker: AttackerOptions = AttackerOptions(),
     at_delta: AtDelta = (),
     prior_to: Annotated[
         Option,

@@ -233,8 +233,8 @@ def _largest(fpr: Array, tpr: Array, fnr: Array) -> _Needed:
         return _COIN
     # Of an attack and its mirror the one that flags fewer non-members.
     swap = fpr[k] > fnr[k]
-    few, found, missed = (fnr, 1 - fpr, fpr) if swap else (fpr, tpr, fnr)
-    binding = Rates(float(few[k]), float(found[k]), float(missed[k]), 1 - float(few[k]))
+    few, caught, missed = (fnr, 1 - fpr, fpr) if swap else (fpr, tpr, fnr)
+    binding = Rates(float(few[k]), float(caught[k]), float(missed[k]), 1 - float(few[k]))
     return _Needed(float(mu[k]), binding)
 
 

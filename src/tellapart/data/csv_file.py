@@ -122,8 +122,8 @@ def _layout(source: Source, lines: list[str]) -> _Layout:
     if not any(line.strip() for line in lines):
         raise BadScores(f"{source} must name the columns in line 1, got an empty line")
     skipped, said = 0, ""
-    if told := _SEPARATOR.fullmatch(lines[0]):  # Excel says so in a line of its own
-        skipped, said = 1, told[1]
+    if declared := _SEPARATOR.fullmatch(lines[0]):  # Excel says so in a line of its own
+        skipped, said = 1, declared[1]
     comment = ""
     while skipped < len(lines) and (lines[skipped].startswith("#") or not lines[skipped].strip()):
         comment = lines[skipped].lstrip("# ").rstrip() or comment

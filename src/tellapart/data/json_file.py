@@ -29,9 +29,9 @@ class JsonTable:
     def __init__(self, source: Source, limits: FileLimits) -> None:
         self.source = source
         self.notes: list[str] = []
-        found = _parsed(source, encodings.whole(source, limits), "")
-        self.named = not (isinstance(found, list) and found and isinstance(found[0], list))
-        self._columns = _columns(source, found)
+        parsed = _parsed(source, encodings.whole(source, limits), "")
+        self.named = not (isinstance(parsed, list) and parsed and isinstance(parsed[0], list))
+        self._columns = _columns(source, parsed)
         if not self._columns:
             raise BadScores(f"{source} must hold lists of scores, holds none: {_ADVICE}")
         self.names = list(self._columns)
@@ -129,26 +129,26 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _columns(source: Source, found: Any) -> dict[str, list[Any]]:
+def _columns(source: Source, parsed: Any) -> dict[str, list[Any]]:
     """The lists in a document, by name."""
-    if isinstance(found, list):
-        return _of_list(found)
-    if not isinstance(found, dict):
+    if isinstance(parsed, list):
+        return _of_list(parsed)
+    if not isinstance(parsed, dict):
         raise BadScores(f"{source} must hold scores, holds one value: {_ADVICE}")
-    if {"columns", "data"} <= found.keys():  # pandas: orient="split"
-        return _of_rows(found["data"], [str(name) for name in found["columns"]])
-    if {"schema", "data"} <= found.keys():  # pandas: orient="table"
-        return _of_list(found["data"])
-    inner = [value for value in found.values() if isinstance(value, dict)]
+    if {"columns", "data"} <= parsed.keys():  # pandas: orient="split"
+        return _of_rows(parsed["data"], [str(name) for name in parsed["columns"]])
+    if {"schema", "data"} <= parsed.keys():  # pandas: orient="table"
+        return _of_list(parsed["data"])
+    inner = [value for value in parsed.values() if isinstance(value, dict)]
     keys = inner[0].keys() if inner else {}
-    alike = len(inner) == len(found) and all(value.keys() == keys for value in inner)
+    alike = len(inner) == len(parsed) and all(value.keys() == keys for value in inner)
     plain = all(not isinstance(cell, dict | list) for value in inner for cell in value.values())
     if alike and plain and keys:
         if all(key.isdecimal() for key in keys):  # pandas: orient="columns"
-            return {name: [value[key] for key in keys] for name, value in found.items()}
-        if all(key.isdecimal() for key in found):  # pandas: orient="index"
-            return _of_list(list(found.values()))
-    return {name: value for name, value in _flat(found).items() if _is_column(value)}
+            return {name: [value[key] for key in keys] for name, value in parsed.items()}
+        if all(key.isdecimal() for key in parsed):  # pandas: orient="index"
+            return _of_list(list(parsed.values()))
+    return {name: value for name, value in _flat(parsed).items() if _is_column(value)}
 
 
 def _is_column(value: Any) -> bool:
@@ -156,17 +156,17 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and not isinstance(value[0], dict | list)
 
 
-def _of_list(found: Any) -> dict[str, list[Any]]:
-    if not isinstance(found, list) or not found:
+def _of_list(items: Any) -> dict[str, list[Any]]:
+    if not isinstance(items, list) or not items:
         return {}
-    if all(isinstance(row, Mapping) for row in found):
-        rows = [_flat(row) for row in found]
+    if all(isinstance(row, Mapping) for row in items):
+        rows = [_flat(row) for row in items]
         names = dict.fromkeys(name for row in rows[:HEAD] for name in row)
         return {name: [row.get(name) for row in rows] for name in names}
-    if all(isinstance(row, list) for row in found):
-        width = max(map(len, found))
-        return _of_rows(found, [f"column{k}" for k in range(width)])
-    return {"column0": found}
+    if all(isinstance(row, list) for row in items):
+        width = max(map(len, items))
+        return _of_rows(items, [f"column{k}" for k in range(width)])
+    return {"column0": items}
 
 
 def _of_rows(rows: Any, names: list[str]) -> dict[str, list[Any]]:
@@ -177,10 +177,10 @@ def _of_rows(rows: Any, names: list[str]) -> dict[str, list[Any]]:
     }
 
 
-def _flat(found: Mapping[str, Any], path: str = "", depth: int = _DEPTH) -> dict[str, Any]:
+def _flat(nested: Mapping[str, Any], path: str = "", depth: int = _DEPTH) -> dict[str, Any]:
     """Values by their path."""
     made: dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in nested.items():
         if isinstance(value, Mapping) and depth:
             made |= _flat(value, f"{path}{name}.", depth - 1)
         else:

@@ -24,7 +24,7 @@ from tellapart.data.scores_and_labels import (
     plain_word,
     same_label,
 )
-from tellapart.data.table import Table
+from tellapart.data.table import FileTable
 from tellapart.errors import BadScores, NoColumn
 
 SCORE, MEMBER = "score", "member"
@@ -66,7 +66,7 @@ _OUTSIDE = re.compile("nonmem(ber)?s?|out(side)?|test(ing)?|others|heldout")
 
 
 @dataclass(frozen=True)
-class Side:
+class SideColumn:
     """A column that holds scores of members alone, or of non-members alone."""
 
     column: str
@@ -78,11 +78,11 @@ class Layout:
     """Where scores and membership stand: a column each (long), or a column a side (wide)."""
 
     names: Names
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SideColumn, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def settled(table: Table, asked: Names, member_value: str | None = None) -> Layout:
+def settled(table: FileTable, asked: Names, member_value: str | None = None) -> Layout:
     """Where scores and membership stand in a file, or the question that must be answered."""
     for name in asked.wanted.values():
         position(table.names, name, table, table.what)
@@ -112,7 +112,7 @@ def settled(table: Table, asked: Names, member_value: str | None = None) -> Layo
     return Layout(names, (), tuple(notes))
 
 
-def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
+def one_sided(table: FileTable, score: str | None, inside: bool = True) -> Layout:
     """The scores in a file of members alone, or of non-members alone."""
     _refuse_other_side(table, inside)
     if score is None:
@@ -124,9 +124,9 @@ def one_sided(table: Table, score: str | None, inside: bool = True) -> Layout:
         score = numbers[0]
     position(table.names, score, table, table.what)
     _refuse_unread(table, Names(score))
-    found = len(table.names) > 1
-    notes = (f"scores in {table.what} {score!r}",) if found else ()
-    return Layout(Names(score), (Side(score, inside),), notes)
+    has_scores = len(table.names) > 1
+    notes = (f"scores in {table.what} {score!r}",) if has_scores else ()
+    return Layout(Names(score), (SideColumn(score, inside),), notes)
 
 
 def same_scores(one: str, two: str) -> bool:
@@ -137,7 +137,7 @@ def same_scores(one: str, two: str) -> bool:
     return first is not None and second is not None and of_first == of_second
 
 
-def _refuse_other_side(table: Table, inside: bool) -> None:
+def _refuse_other_side(table: FileTable, inside: bool) -> None:
     """Refuse a file of one side whose column of labels speaks of the other."""
     for name in table.names[:LOOKED_AT]:
         if not _MEMBER_NAMES.fullmatch(_bare(name)) or table.names.count(name) > 1:
@@ -156,7 +156,7 @@ def _refuse_other_side(table: Table, inside: bool) -> None:
                     )
 
 
-def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None:
+def _refuse_unread(table: FileTable, names: Names, read: Sequence[str] = ()) -> None:
     """Refuse columns of runs, models or seeds that nobody asked for, where their values repeat."""
     wanted = [*names.wanted.values(), *read]
     refuse_unread(table.names, wanted, table, table.what)
@@ -182,7 +182,7 @@ def _refuse_unread(table: Table, names: Names, read: Sequence[str] = ()) -> None
         )
 
 
-def _repeats(table: Table, name: str) -> bool:
+def _repeats(table: FileTable, name: str) -> bool:
     """Whether a value stands in two rows; all are read only where the first ones all differ."""
     seen: set[str] = set()
     position(table.names, name, table, table.what)
@@ -197,7 +197,7 @@ def _repeats(table: Table, name: str) -> bool:
     return False
 
 
-def is_wide(table: Table) -> bool:
+def is_wide(table: FileTable) -> bool:
     """Whether a file has a column of members' scores and one of non-members'."""
     return bool(_sides(table)) and SCORE not in table.names
 
@@ -205,11 +205,11 @@ def is_wide(table: Table) -> bool:
 # -- wide form -------------------------------------------------------------------------------------
 
 
-def _sides(table: Table) -> tuple[Side, ...]:
+def _sides(table: FileTable) -> tuple[SideColumn, ...]:
     """A column of members' scores and one of non-members', where there is one such pair."""
     for exact in ("non_members", "others"):
         if {"members", exact} <= set(table.names):
-            return Side("members", True), Side(exact, False)
+            return SideColumn("members", True), SideColumn(exact, False)
     pairs = _pairs(table)
     if len(pairs) != 1 or any(len(names) > 1 for names in pairs[0].values()):
         return ()
@@ -220,17 +220,17 @@ def _sides(table: Table) -> tuple[Side, ...]:
     log = table.aligned or _of_training(members, non_members)
     if log and not all(_names_rows(name) for name in others):
         return ()
-    return Side(members, True), Side(non_members, False)
+    return SideColumn(members, True), SideColumn(non_members, False)
 
 
-def _pairs(table: Table) -> list[dict[bool, list[str]]]:
+def _pairs(table: FileTable) -> list[dict[bool, list[str]]]:
     """Columns of members (True) and of non-members, of each thing that there are both of."""
-    found: dict[str, dict[bool, list[str]]] = {}
+    sides: dict[str, dict[bool, list[str]]] = {}
     for name in table.names:
         what, rest = _side_of(name)
         if what is not None:
-            found.setdefault(rest, {}).setdefault(what, []).append(name)
-    return [pair for pair in found.values() if len(pair) == 2]
+            sides.setdefault(rest, {}).setdefault(what, []).append(name)
+    return [pair for pair in sides.values() if len(pair) == 2]
 
 
 def _of_training(members: str, non_members: str) -> bool:
@@ -262,7 +262,7 @@ def _spaced(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ").replace("non ", "non-")
 
 
-def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
+def _wide(table: FileTable, asked: Names, sides: tuple[SideColumn, ...]) -> Layout:
     columns = [side.column for side in sides]
     for name in columns:
         position(table.names, name, table, table.what)
@@ -273,7 +273,7 @@ def _wide(table: Table, asked: Names, sides: tuple[Side, ...]) -> Layout:
     return Layout(asked, sides, (note,))
 
 
-def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
+def _refuse_no_scores(table: FileTable, columns: Sequence[str]) -> None:
     """Refuse two sides that may be lists of rows, or labels, and no scores."""
     both = f"{columns[0]!r} and {columns[1]!r}"
     rest = [name for name in table.names if name not in columns]
@@ -306,7 +306,7 @@ def _refuse_no_scores(table: Table, columns: Sequence[str]) -> None:
         )
 
 
-def _refuse_log(table: Table, sides: Sequence[Side]) -> None:
+def _refuse_log(table: FileTable, sides: Sequence[SideColumn]) -> None:
     """Refuse losses that rise or fall along the rows: those of epochs, and of no records."""
     columns = [side.column for side in sides]
     if not _of_training(*columns):
@@ -345,7 +345,7 @@ def _bare(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.rpartition(".")[2].lower())
 
 
-def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, bool]:
+def _member(table: FileTable, asked: Names, member_value: str | None) -> tuple[str, bool]:
     """The column of labels, and whether what it holds alone says so."""
     if asked.member is not None:
         _ask_of_non_members(table, asked.member, member_value)
@@ -381,7 +381,7 @@ def _member(table: Table, asked: Names, member_value: str | None) -> tuple[str, 
     return _ask(table, "membership labels", "member", labels, more)
 
 
-def _mixed(table: Table, score: str, label: str) -> bool:
+def _mixed(table: FileTable, score: str, label: str) -> bool:
     """Whether scores of both labels overlap in the first rows: a threshold's output never does."""
     sides: dict[str, list[float]] = {}
     for value, cell in zip(table.head(score), table.head(label), strict=False):
@@ -393,11 +393,11 @@ def _mixed(table: Table, score: str, label: str) -> bool:
         sides.setdefault(plain_word(cell), []).append(float(text))
     if len(sides) != 2:
         return False
-    one, two = sides.values()
-    return max(one) > min(two) and max(two) > min(one)
+    first, second = sides.values()
+    return max(first) > min(second) and max(second) > min(first)
 
 
-def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> None:
+def _ask_of_non_members(table: FileTable, name: str, member_value: str | None) -> None:
     """Ask about a column such as is_test, whose 1 is a non-member."""
     if member_value is not None or not _NON_MEMBER_NAMES.fullmatch(_bare(name)):
         return
@@ -413,7 +413,7 @@ def _ask_of_non_members(table: Table, name: str, member_value: str | None) -> No
         )
 
 
-def _score(table: Table, asked: Names, member: str) -> str:
+def _score(table: FileTable, asked: Names, member: str) -> str:
     if asked.score is not None:
         return asked.score
     if SCORE in table.names:
@@ -435,7 +435,7 @@ def _is_score(name: str) -> bool:
     return bool(_SCORE_NAMES.fullmatch(_bare(name)))
 
 
-def _numeric(table: Table) -> list[str]:
+def _numeric(table: FileTable) -> list[str]:
     """The columns that hold numbers and do not just count rows."""
     if len(table.names) > LOOKED_AT:
         return []
@@ -446,7 +446,7 @@ def _numeric(table: Table) -> list[str]:
     return [name for name in likely if _holds_numbers(table, name) and not _counts(table, name)]
 
 
-def _holds_numbers(table: Table, name: str) -> bool:
+def _holds_numbers(table: FileTable, name: str) -> bool:
     values = [value for value in table.head(name) if not is_missing(value)]
     return bool(values) and all(
         is_number(value) if isinstance(value, str) else _is_real(value) for value in values
@@ -457,7 +457,7 @@ def _is_real(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
 
 
-def _counts(table: Table, name: str) -> bool:
+def _counts(table: FileTable, name: str) -> bool:
     """Whether a column numbers the rows: 0, 1, 2 and so on, or 1, 2, 3."""
     values = [str(value) for value in table.head(name)]
     return len(values) > 2 and any(
@@ -465,7 +465,7 @@ def _counts(table: Table, name: str) -> bool:
     )
 
 
-def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
+def _two_valued(table: FileTable, name: str, member_value: str | None) -> bool:
     """Whether a column holds labels of members and non-members, or the value named for members."""
     values = {str(value) for value in table.head(name) if not is_missing(value)}
     if member_value is not None:
@@ -478,7 +478,9 @@ def _two_valued(table: Table, name: str, member_value: str | None) -> bool:
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: str = "") -> NoReturn:
+def _ask(
+    table: FileTable, what: str, part: str, candidates: Sequence[str], more: str = ""
+) -> NoReturn:
     """The question which column is meant, with what may be answered."""
     example = candidates[0]
     raise NoColumn(
@@ -487,7 +489,7 @@ def _ask(table: Table, what: str, part: str, candidates: Sequence[str], more: st
     )
 
 
-def _no_labels(table: Table) -> NoColumn:
+def _no_labels(table: FileTable) -> NoColumn:
     """Scores without labels: how they may be given."""
     sides = "--members in.csv --non-members out.csv, in Python members=, non_members="
     if len(table.names) == 1:
@@ -528,7 +530,7 @@ def _no_labels(table: Table) -> NoColumn:
     )
 
 
-def _values(table: Table, name: str) -> list[str]:
+def _values(table: FileTable, name: str) -> list[str]:
     """The different values of a column, in order."""
     return list(dict.fromkeys(str(x).strip() for x in table.head(name) if not is_missing(x)))
 
@@ -538,5 +540,5 @@ def _quoted(text: str) -> str:
     return text if re.fullmatch(r"[\w.-]+", text) else f"'{text}'"
 
 
-def _a(table: Table) -> str:
+def _a(table: FileTable) -> str:
     return f"an {table.what}" if table.what == "array" else f"a {table.what}"

@@ -16,11 +16,19 @@ import numpy as np
 
 from tellapart.data import csv_file, feather, json_file, npz, parquet, scores_and_labels
 from tellapart.data.columns import FrameTable, Names, Slice
-from tellapart.data.layout import LOOKED_AT, Layout, Side, is_wide, one_sided, same_scores, settled
+from tellapart.data.layout import (
+    LOOKED_AT,
+    Layout,
+    SideColumn,
+    is_wide,
+    one_sided,
+    same_scores,
+    settled,
+)
 from tellapart.data.ranked import Mask, Progress
-from tellapart.data.scores_and_labels import Meaning
+from tellapart.data.scores_and_labels import CellMeaning
 from tellapart.data.sources import FileLimits, Source, described, kind_of
-from tellapart.data.table import Batch, Table
+from tellapart.data.table import Batch, FileTable
 from tellapart.errors import BadScores, NoColumn
 
 # How files of each kind begin, if they always do, and what their names end in.
@@ -36,7 +44,7 @@ PREVIEW = 5
 
 
 @dataclass
-class LeftOut:
+class RowsLeftOut:
     """Rows without a score or a label that were left out: of members, non-members, unknown."""
 
     members: int = 0
@@ -75,12 +83,12 @@ class Reader:
     drop_missing: bool = False
     limits: FileLimits = field(default_factory=FileLimits)
     progress: Progress | None = None
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: RowsLeftOut = field(default_factory=RowsLeftOut)
     _notes: list[str] = field(default_factory=list)
-    _meaning: Meaning = field(init=False)
+    _meaning: CellMeaning = field(init=False)
 
     def __post_init__(self) -> None:
-        self._meaning = Meaning(self.member_value, self.drop_missing)
+        self._meaning = CellMeaning(self.member_value, self.drop_missing)
 
     # -- what is read ------------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ class Reader:
                     self._note(table, layout)
                     yield from self._rows(table, layout, index, len(both))
 
-    def _settled(self, table: Table, first: Layout | None = None) -> Layout:
+    def _settled(self, table: FileTable, first: Layout | None = None) -> Layout:
         """The layout of a file: in long form, the columns that were found in the first one."""
         wide = self.names == Names() and is_wide(table)
         names = self.names if first is None or first.sides or wide else first.names
@@ -183,13 +191,13 @@ class Reader:
         self._note(table, layout)
         return layout
 
-    def _note(self, table: Table, layout: Layout) -> None:
+    def _note(self, table: FileTable, layout: Layout) -> None:
         for note in (*table.notes, *layout.notes):
             if note not in self._notes:
                 self._notes.append(note)
 
     def _rows(
-        self, table: Table, layout: Layout, index: int = 0, files: int = 1
+        self, table: FileTable, layout: Layout, index: int = 0, files: int = 1
     ) -> Iterator[Slice]:
         tell: Callable[[str, float], None] = self.progress or (lambda _what, _share: None)
         if layout.sides:
@@ -222,22 +230,22 @@ class Reader:
             scores, member = scores[keep], member[keep]
         return Slice(scores, member, **marks)
 
-    def _one_side(self, table: Table, side: Side) -> Iterator[Slice]:
+    def _one_side(self, table: FileTable, side: SideColumn) -> Iterator[Slice]:
         """The scores of one side; what is empty below its last score is no missing value.
 
         A column that is shorter than its neighbour is filled up with empty cells.
         """
-        strict = Meaning(drop_missing=True, marks=self._meaning.marks)
+        strict = CellMeaning(drop_missing=True, marks=self._meaning.marks)
         waiting: list[tuple[Mask, Batch]] = []
         for batch in table.batches([side.column]):
-            found, missing = strict.scores(side.column, batch.columns[0], batch.place)
+            scores, missing = strict.scores(side.column, batch.columns[0], batch.place)
             waiting.append((missing, batch))
             if missing.all():
                 continue
             last = int(np.flatnonzero(~missing)[-1])
             self._gaps(side, [*waiting[:-1], (missing[:last], batch)])
             waiting = [(missing[last + 1 :], batch)]
-            kept = found[~missing]
+            kept = scores[~missing]
             yield Slice(kept, np.full(kept.size, side.inside))
         below = sum(int(missing.sum()) for missing, _ in waiting)
         if not table.aligned:  # a list by itself has no cells to fill up
@@ -245,7 +253,7 @@ class Reader:
         elif below:
             self._notes.append(f"{below:,} empty cells below the scores in {side.column!r}")
 
-    def _gaps(self, side: Side, gaps: Sequence[tuple[Mask, Batch]]) -> None:
+    def _gaps(self, side: SideColumn, gaps: Sequence[tuple[Mask, Batch]]) -> None:
         """Count missing scores between others, or refuse the first of them."""
         for missing, batch in gaps:
             if not missing.any():
@@ -268,14 +276,14 @@ def preview(source: Source, names: Names, limits: FileLimits | None = None) -> P
             tuple(head[k] if k < len(head) else None for head in heads.values())
             for k in range(max(map(len, heads.values()), default=0))
         )
-        found = Preview(tuple(heads), rows, tuple(table.notes))
+        preview = Preview(tuple(heads), rows, tuple(table.notes))
         try:
             layout = settled(table, names)
         except NoColumn as question:
-            return replace(found, question=str(question))
+            return replace(preview, question=str(question))
         sides = (layout.sides[0].column, layout.sides[1].column) if layout.sides else None
         return replace(
-            found,
+            preview,
             notes=(*table.notes, *layout.notes),
             score=layout.names.score,
             member=layout.names.member,
@@ -290,7 +298,7 @@ def _opener(limits: FileLimits) -> Iterator[Any]:
         database: list[Any] = []
 
         @contextmanager
-        def opened(source: Source) -> Iterator[Table]:
+        def opened(source: Source) -> Iterator[FileTable]:
             kind = kind_of(source.path)
             with ExitStack() as file:
                 if kind == "parquet":
@@ -307,7 +315,7 @@ def _opener(limits: FileLimits) -> Iterator[Any]:
         yield opened
 
 
-_PLAIN: dict[str, Callable[[Source, FileLimits], Table]] = {
+_PLAIN: dict[str, Callable[[Source, FileLimits], FileTable]] = {
     "csv": csv_file.TextTable,
     "json": json_file.JsonTable,
     "jsonl": json_file.LinesTable,
@@ -324,13 +332,13 @@ def _marked(name: str, raw: Any, batch: Batch) -> Any:
     return scores_and_labels.labels(name, raw, batch.rows, batch.place)
 
 
-def _alike(table: Table, layout: Layout, types: Any) -> Any:
+def _alike(table: FileTable, layout: Layout, types: Any) -> Any:
     """Refuse columns whose type changes from file to file: a run 1 is no run 1.0."""
     if not isinstance(table, parquet.ParquetTable) or layout.sides:
         return types
-    found = {name: table.type_of(name) for name in layout.names.wanted.values()}
-    first, where = types or (found, str(table))
-    for name, kind in found.items():
+    own_types = {name: table.type_of(name) for name in layout.names.wanted.values()}
+    first, where = types or (own_types, str(table))
+    for name, kind in own_types.items():
         if first.get(name, kind) != kind:
             raise BadScores(
                 f"{name} must have one type in all files, got {first[name]} in {where} "

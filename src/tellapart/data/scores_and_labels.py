@@ -123,7 +123,7 @@ class Marks:
 
 
 @dataclass
-class Meaning:
+class CellMeaning:
     """How cells are understood: the same in every batch of every file, and what was seen so far."""
 
     member_value: str | None = None

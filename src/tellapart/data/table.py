@@ -22,7 +22,7 @@ class Batch:
     done: float = 1.0  # the share of the table that is read with these
 
 
-class Table(Protocol):
+class FileTable(Protocol):
     """One file, whatever its format."""
 
     what: str  # what a column is called here: a column, an array

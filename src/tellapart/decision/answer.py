@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DecisionAnswer:
     """What to configure so that no attacker exceeds a limit, and what is left to each of them.
 
     ``value`` is that of ``parameter``, rounded conservatively; ``epsilon`` is for the unit of
@@ -139,7 +139,7 @@ class Answer:
             ],
         }
 
-    def at(self, value: float) -> Answer:
+    def at(self, value: float) -> DecisionAnswer:
         """What another value leaves to every attacker, such as the one in use: risks, ε, error.
 
         Which limit is binding, and what each would ask alone, stay those of the least value.

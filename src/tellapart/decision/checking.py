@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from tellapart._numeric.text import short
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.limits import LimitAnswer, judged
 from tellapart.decision.missing import UNSET, missing
-from tellapart.decision.open_questions import Question, questions
+from tellapart.decision.open_questions import OpenQuestion, questions
 from tellapart.decision.record import naming
 from tellapart.decision.utility_limits import accuracy_of
 from tellapart.mechanisms.subject import curve_of
@@ -28,7 +28,7 @@ class Check:
     overdue: bool
     broken: tuple[str, ...]
     undecided: tuple[str, ...]
-    questions: tuple[Question, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
     limits: tuple[LimitAnswer, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -43,7 +43,7 @@ class Check:
         return False if self.broken else None if self.undecided else True
 
 
-def checked(answer: Answer, today: date) -> Check:
+def checked(answer: DecisionAnswer, today: date) -> Check:
     """Judge what is configured, and say everything that speaks against it or is open.
 
     A value at least as private as one that is known to keep all limits keeps them. A less private
@@ -80,7 +80,7 @@ def checked(answer: Answer, today: date) -> Check:
     )
 
 
-def _configured(answer: Answer) -> tuple[tuple[LimitAnswer, ...], tuple[str, ...]]:
+def _configured(answer: DecisionAnswer) -> tuple[tuple[LimitAnswer, ...], tuple[str, ...]]:
     """The limits that the configured value breaks, and what cannot be told."""
     value, parameter = answer.decision.mechanism.configured, answer.parameter
     if value is None:
@@ -97,14 +97,14 @@ def _configured(answer: Answer) -> tuple[tuple[LimitAnswer, ...], tuple[str, ...
     return (), (f"{near} privacy, {answer.asks}",)
 
 
-def _broken(limit: LimitAnswer, answer: Answer) -> str:
+def _broken(limit: LimitAnswer, answer: DecisionAnswer) -> str:
     value = answer.in_use
     curve = curve_of(answer.family.make(value))
     reached = limit.asked.beside(limit.asked.value(curve))[0]
     return f"{limit} is broken: {reached} with {answer.parameter} = {short(value)}"
 
 
-def _inaccurate(answer: Answer) -> tuple[str, ...]:
+def _inaccurate(answer: DecisionAnswer) -> tuple[str, ...]:
     """That the release is not accurate enough with the configured value, where it is not."""
     value = answer.decision.mechanism.configured
     accuracy = None if value is None else accuracy_of(answer.decision, value)

@@ -54,7 +54,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Table:
+class FieldTable:
     """One table of a decision file, ``[name]`` or, ``repeated``, any number of ``[[name]]``.
 
     ``others`` are further keys that depend on what the table holds, such as a mechanism's.
@@ -195,10 +195,10 @@ _MODEL_KEYS = (
 )
 
 TITLE = Field("title", "What people call the release.", "Patients by district, 2026", text)
-TABLES: dict[str, Table] = {
+TABLES: dict[str, FieldTable] = {
     table.name: table
     for table in (
-        Table(
+        FieldTable(
             "release",
             "What is released, and from which data.",
             (
@@ -226,7 +226,7 @@ TABLES: dict[str, Table] = {
                 ),
             ),
         ),
-        Table(
+        FieldTable(
             "privacy",
             "Whom the guarantee protects, and from what change of the data.",
             (
@@ -262,7 +262,7 @@ TABLES: dict[str, Table] = {
                 ),
             ),
         ),
-        Table(
+        FieldTable(
             "correlation",
             "How the records of one person are correlated, where a model is known; it takes "
             'neighbours = "replace" and the noise laplace.',
@@ -288,7 +288,7 @@ TABLES: dict[str, Table] = {
             required=False,
             others=lambda _: {key: Field(key, "", None, _as_it_is, False) for key in _MODEL_KEYS},
         ),
-        Table(
+        FieldTable(
             "mechanism",
             "What adds the noise: what is fixed, and which parameter is chosen.",
             (
@@ -309,7 +309,7 @@ TABLES: dict[str, Table] = {
             ),
             others=_parameters,
         ),
-        Table(
+        FieldTable(
             "attacker",
             "Who may attack, and what they know before the release; one table for each.",
             (
@@ -324,7 +324,7 @@ TABLES: dict[str, Table] = {
             repeated=True,
             others=_arguments,
         ),
-        Table(
+        FieldTable(
             "limit",
             "How much of a risk is accepted, and why; one table for each.",
             (
@@ -352,7 +352,7 @@ TABLES: dict[str, Table] = {
             ),
             repeated=True,
         ),
-        Table(
+        FieldTable(
             "utility",
             "What the answer is good for, and how far off it may be.",
             (
@@ -403,7 +403,7 @@ TABLES: dict[str, Table] = {
             ),
             required=False,
         ),
-        Table(
+        FieldTable(
             "alternative",
             "What else was considered; one table for each.",
             (
@@ -413,7 +413,7 @@ TABLES: dict[str, Table] = {
             repeated=True,
             required=False,
         ),
-        Table(
+        FieldTable(
             "evidence",
             "Audits and probes of the code; one table for each.",
             (
@@ -423,7 +423,7 @@ TABLES: dict[str, Table] = {
             repeated=True,
             required=False,
         ),
-        Table(
+        FieldTable(
             "decided",
             "Who decided, when, and when it is looked at again.",
             (

@@ -87,16 +87,16 @@ def _examples() -> dict[str, set[Any]]:
 
 def _flat(decision: Decision) -> list[tuple[str, str, Any]]:
     """Every value with its place in the file (``limit[2].reason``), and its key there."""
-    found: list[tuple[str, str, Any]] = []
+    values: list[tuple[str, str, Any]] = []
     for name, held in decision.data().items():
         if name == TITLE.key:
-            found.append((name, name, held))
+            values.append((name, name, held))
         elif isinstance(held, list):
-            found += [
+            values += [
                 (f"{name}[{k}].{key}", f"{name}.{key}", value)
                 for k, entries in enumerate(held, 1)
                 for key, value in entries.items()
             ]
         else:
-            found += [(f"{name}.{key}", f"{name}.{key}", x) for key, x in held.items()]
-    return found
+            values += [(f"{name}.{key}", f"{name}.{key}", x) for key, x in held.items()]
+    return values

@@ -10,7 +10,7 @@ from typing import Any
 
 from tellapart._numeric.text import fixed, short
 from tellapart.curve.guarantees import guarantee
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.limits import in_words
 from tellapart.decision.missing import unsaid
@@ -37,7 +37,7 @@ _ROUNDED = 0.05
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """Something in a decision that does not fit: its place, what was seen, and what to do.
 
     One that ``blocks`` may ask for more noise, or for another day: nothing stands before it.
@@ -58,7 +58,7 @@ class Question:
         return f"{self.key}: {self.asked} {self.advice}"
 
 
-def questions(decision: Decision, answer: Answer | None = None) -> tuple[Question, ...]:
+def questions(decision: Decision, answer: DecisionAnswer | None = None) -> tuple[OpenQuestion, ...]:
     """What a careful reviewer would ask, first what blocks; of the answer, where it is given.
 
     >>> from tellapart import decision
@@ -75,7 +75,7 @@ def questions(decision: Decision, answer: Answer | None = None) -> tuple[Questio
     return (*(replace(each, blocks=True) for each in blocking), *others)
 
 
-def _unit(decision: Decision) -> Iterator[Question]:
+def _unit(decision: Decision) -> Iterator[OpenQuestion]:
     """The unit of privacy against the neighbouring relation, which changes one record."""
     unit, records = decision.privacy.unit, decision.privacy.records_per_unit
     advice = (
@@ -83,7 +83,7 @@ def _unit(decision: Decision) -> Iterator[Question]:
         "Or sample whole units, and take one unit for a record."
     )
     if decision.correlation is not None and _SEVERAL.search(unit):
-        yield Question(
+        yield OpenQuestion(
             "privacy.unit",
             f"the unit is {unit!r}, and [correlation] is about values of one record",
             "Is one record protected, or everything that a person has?",
@@ -93,14 +93,14 @@ def _unit(decision: Decision) -> Iterator[Question]:
     elif unsaid(unit):
         return
     elif records is None and (_SEVERAL.search(unit) or not _RECORD.search(unit)):
-        yield Question(
+        yield OpenQuestion(
             "privacy.records_per_unit",
             f"the unit is {unit!r}, and neighbouring data sets differ in one record",
             "How many records can one unit have?",
             f"It was taken to be 1. {advice}",
         )
     elif records == 1 and _SEVERAL.search(unit):
-        yield Question(
+        yield OpenQuestion(
             "privacy.unit",
             f"the unit is {unit!r}, and records_per_unit is 1",
             "Does one unit really have one record only?",
@@ -109,7 +109,7 @@ def _unit(decision: Decision) -> Iterator[Question]:
     held = decision.mechanism.fixed.get("data_size")
     people, size = decision.release.people, decision.privacy.group
     if held is not None and held > people * size:
-        yield Question(
+        yield OpenQuestion(
             "mechanism.data_size",
             f"{held:,} records are of {people:,} people with at most {size} each",
             "Who has more records than that?",
@@ -118,12 +118,12 @@ def _unit(decision: Decision) -> Iterator[Question]:
         )
 
 
-def _one_record(decision: Decision) -> Iterator[Question]:
+def _one_record(decision: Decision) -> Iterator[OpenQuestion]:
     """A unit that is one record by its words, and is counted as several: more noise than asked."""
     unit, records = decision.privacy.unit, decision.privacy.group
     kinds = {kind.lower() for kind in _RECORD.findall(unit)} - {"day", "week"}  # of many records
     if records > 1 and kinds and not _SEVERAL.search(unit):
-        yield Question(
+        yield OpenQuestion(
             "privacy.unit",
             f"the unit is {unit!r}, and records_per_unit is {records}",
             "Is one of these made of several records, or is everything protected that a person "
@@ -132,10 +132,10 @@ def _one_record(decision: Decision) -> Iterator[Question]:
         )
 
 
-def _delta(decision: Decision) -> Iterator[Question]:
+def _delta(decision: Decision) -> Iterator[OpenQuestion]:
     delta, people = decision.delta, decision.release.people
     if delta * people > 1:
-        yield Question(
+        yield OpenQuestion(
             "privacy.delta",
             f"δ = {short(delta)} is above 1/n = {short(1 / people)} for {people:,} people",
             "May the release publish somebody's whole record, which such a δ allows?",
@@ -143,7 +143,7 @@ def _delta(decision: Decision) -> Iterator[Question]:
         )
     own = decision.mechanism.fixed.get("delta")
     if own is not None and own != delta:
-        yield Question(
+        yield OpenQuestion(
             "mechanism.delta",
             f"the mechanism is made with δ = {short(own)}, and ε is told at δ = {short(delta)}",
             "Which δ is promised?",
@@ -151,7 +151,7 @@ def _delta(decision: Decision) -> Iterator[Question]:
         )
 
 
-def _priors(decision: Decision) -> Iterator[Question]:
+def _priors(decision: Decision) -> Iterator[OpenQuestion]:
     people, population = decision.release.people, decision.release.population
     for place, attacker in enumerate(decision.attackers, 1):
         prior = attacker.about.get(PRIOR.key)
@@ -159,7 +159,7 @@ def _priors(decision: Decision) -> Iterator[Question]:
         if prior is not None and population is not None:
             base = people / population
             if prior < base * (1 - _ROUNDED):
-                yield Question(
+                yield OpenQuestion(
                     key,
                     f"{attacker.name} has a prior of {short(prior)}, below the base rate "
                     f"{short(base, 3)}: {people:,} of {population:,} people are in the data",
@@ -167,7 +167,7 @@ def _priors(decision: Decision) -> Iterator[Question]:
                     f"Take {short(base, 3)} at least: a smaller prior makes every PPV look better.",
                 )
         elif prior is not None and people / prior > _WORLD:
-            yield Question(
+            yield OpenQuestion(
                 key,
                 f"a prior of {short(prior)} and {people:,} people in the data make a population of "
                 f"{short(people / prior, 2)}, more than there are people",
@@ -176,7 +176,7 @@ def _priors(decision: Decision) -> Iterator[Question]:
             )
         own = attacker.about.get(PEOPLE.key)
         if own is not None and own != people:
-            yield Question(
+            yield OpenQuestion(
                 f"attacker[{place}].{PEOPLE.key}",
                 f"singling out is counted among {own:,} people, and {people:,} are in the data",
                 "Which number is right?",
@@ -184,11 +184,11 @@ def _priors(decision: Decision) -> Iterator[Question]:
             )
 
 
-def _attackers(decision: Decision) -> Iterator[Question]:
+def _attackers(decision: Decision) -> Iterator[OpenQuestion]:
     limited = {limit.attacker for limit in decision.limits}
     for place, attacker in enumerate(decision.attackers, 1):
         if attacker.name not in limited:
-            yield Question(
+            yield OpenQuestion(
                 f"attacker[{place}].name",
                 f"no limit is on {attacker.name}",
                 "Is everything accepted that this attacker could do?",
@@ -196,13 +196,13 @@ def _attackers(decision: Decision) -> Iterator[Question]:
             )
 
 
-def _sensitivity(decision: Decision) -> Iterator[Question]:
+def _sensitivity(decision: Decision) -> Iterator[OpenQuestion]:
     chosen = decision.mechanism
     if _unmeasured(decision, chosen.name, chosen.fixed):
         yield _moved("mechanism.sensitivity", "Write it down")
 
 
-def _alternatives(decision: Decision) -> Iterator[Question]:
+def _alternatives(decision: Decision) -> Iterator[OpenQuestion]:
     for place, other in enumerate(decision.alternatives, 1):
         if any(_unmeasured(decision, term.name, term.values) for term in terms(other.mechanism)):
             advice = f'Write it down, as in "{other.mechanism.partition(":")[0]}:sensitivity=2"'
@@ -215,8 +215,8 @@ def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> bool
     return decision.privacy.neighbours == "replace" and takes and "sensitivity" not in given
 
 
-def _moved(key: str, advice: str) -> Question:
-    return Question(
+def _moved(key: str, advice: str) -> OpenQuestion:
+    return OpenQuestion(
         key,
         "neighbouring data sets replace a record, and the sensitivity was taken to be 1",
         "How far does the answer move when a record is replaced by another?",
@@ -225,11 +225,11 @@ def _moved(key: str, advice: str) -> Question:
     )
 
 
-def _promise(answer: Answer) -> Iterator[Question]:
+def _promise(answer: DecisionAnswer) -> Iterator[OpenQuestion]:
     """The curve of one mechanism against the promise that all with its ε keep."""
     decision, anyone, binding = answer.decision, answer.any_mechanism, answer.binding
     if math.isinf(answer.epsilon):
-        yield Question(
+        yield OpenQuestion(
             "privacy.records_per_unit",
             f"{decision.privacy.group} records together have no ε at δ = {short(answer.delta)}: "
             "the δ of a group grows with its size",
@@ -251,19 +251,19 @@ def _promise(answer: Answer) -> Iterator[Question]:
         f'is {short(anyone)} at this δ (name = "any").'
     )
     if answer.parameter == "epsilon":
-        yield Question(
+        yield OpenQuestion(
             "mechanism.choose",
             seen,
             f"Is this ε, chosen for {decision.mechanism.name}, used for anything else?",
             advice,
         )
     else:
-        yield Question("mechanism.name", seen, "Does anybody promise this ε by itself?", advice)
+        yield OpenQuestion("mechanism.name", seen, "Does anybody promise this ε by itself?", advice)
 
 
-def _utility(answer: Answer) -> Iterator[Question]:
+def _utility(answer: DecisionAnswer) -> Iterator[OpenQuestion]:
     if answer.unjudged:
-        yield Question(
+        yield OpenQuestion(
             "utility.statistic",
             f"{answer.accuracy} was not judged: {answer.unjudged}",
             "What is computed from the data?",
@@ -275,7 +275,7 @@ def _utility(answer: Answer) -> Iterator[Question]:
 _SAME = 1e-6
 
 
-def _evidence(answer: Answer) -> Iterator[Question]:
+def _evidence(answer: DecisionAnswer) -> Iterator[OpenQuestion]:
     """The claim that was judged against what is in use, for one record or for a whole unit."""
     decision, value = answer.decision, answer.in_use
     made = (decision.family().make(value), answer.family.make(value))
@@ -283,7 +283,7 @@ def _evidence(answer: Answer) -> Iterator[Question]:
         if any(_is_claim(result, subject) for subject in made):
             continue
         claim = f"the claim {result.claim}" if result.claim else "no claim"
-        yield Question(
+        yield OpenQuestion(
             f"evidence[{place}].file",
             f"{result.file} judged {claim}, and {answer.parameter} = {short(value)} of "
             f"{decision.mechanism} is in use",
@@ -300,10 +300,10 @@ def _is_claim(result: EvidenceResult, subject: Subject) -> bool:
     return all(abs(curve.tpr(fpr) - tpr) <= _SAME for fpr, tpr in result.curve)
 
 
-def _dates(decision: Decision) -> Iterator[Question]:
+def _dates(decision: Decision) -> Iterator[OpenQuestion]:
     decided = decision.decided
     if decided.review <= decided.date and not unsaid(decided.review):
-        yield Question(
+        yield OpenQuestion(
             "decided.review",
             f"the review ({decided.review}) is not after the decision ({decided.date})",
             "When is it looked at again?",

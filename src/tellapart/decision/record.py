@@ -20,7 +20,7 @@ from tellapart.decision.fields import (
     NEIGHBOURS,
     TABLES,
     TITLE,
-    Table,
+    FieldTable,
     delta_by_rule,
     meant,
     unknown,
@@ -32,11 +32,11 @@ from tellapart.neighbours import Neighbours
 from tellapart.risk.catalogue import DELTA, MEASURES, PEOPLE, Measure
 
 if TYPE_CHECKING:
-    from tellapart.decision.answer import Answer
+    from tellapart.decision.answer import DecisionAnswer
 
 
 @dataclass(frozen=True)
-class Release:
+class PlannedRelease:
     """What is published, from which data, and about how many people."""
 
     what: str
@@ -161,7 +161,7 @@ class Decided:
 
 # Which record, and which part of a decision, each table becomes.
 RECORDS: dict[str, tuple[str, type[Any]]] = {
-    "release": ("release", Release),
+    "release": ("release", PlannedRelease),
     "privacy": ("privacy", Privacy),
     "correlation": ("correlation", Correlation),
     "mechanism": ("mechanism", Configuration),
@@ -190,7 +190,7 @@ class Decision:
     """
 
     title: str
-    release: Release
+    release: PlannedRelease
     privacy: Privacy
     mechanism: Configuration
     attackers: tuple[Attacker, ...]
@@ -262,7 +262,9 @@ class Decision:
         """What risks take of an attacker, with the δ and the number of people of the release."""
         return {PEOPLE.key: self.release.people, **attacker.about, DELTA.key: self.delta}
 
-    def answer(self, certify: bool = True, folder: str | PathLike[str] | None = None) -> Answer:
+    def answer(
+        self, certify: bool = True, folder: str | PathLike[str] | None = None
+    ) -> DecisionAnswer:
         """The noise that keeps every limit, the binding one, and what each would ask alone.
 
         A composition that is not to be certified is answered sooner, and says so. Files of evidence
@@ -380,19 +382,19 @@ def from_data(given: Mapping[str, Any]) -> Decision:
     return Decision(**parts)
 
 
-def _listed(table: Table, kind: type[Any], given: Any) -> tuple[Any, ...]:
+def _listed(table: FieldTable, kind: type[Any], given: Any) -> tuple[Any, ...]:
     if not isinstance(given, list):
         _checks.refuse(table.name, f"be written as {table.head}, once for each", given)
     return tuple(_record(table, kind, f"{table.name}[{k}]", x) for k, x in enumerate(given, 1))
 
 
-def _record(table: Table, kind: type[Any], path: str, given: Any) -> Any:
+def _record(table: FieldTable, kind: type[Any], path: str, given: Any) -> Any:
     if not isinstance(given, Mapping):
         _checks.refuse(path, f"be a table, {table.head} with keys below it", given)
     return _made(table, kind, path, given)
 
 
-def _made(table: Table, kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
+def _made(table: FieldTable, kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
     """A record of checked values; those of keys it has no place for go into its mapping."""
     own = {part.name for part in fields(kind)}
     # The name of a mechanism says which further keys it has, so that it is looked at first.

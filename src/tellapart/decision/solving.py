@@ -15,7 +15,7 @@ from tellapart.choose.search import at_baseline
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.guarantees import nothing
 from tellapart.decision.alternatives import alternative_answer, around
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.correlation import unit_family
 from tellapart.decision.evidence import results
 from tellapart.decision.limits import LimitAnswer, attacker_answer, in_words, read_off
@@ -28,7 +28,7 @@ from tellapart.mechanisms.subject import curve_of
 
 def answer(
     decision: Decision, certify: bool = True, folder: str | PathLike[str] | None = None
-) -> Answer:
+) -> DecisionAnswer:
     """The least private value that keeps every limit, each for its own attacker."""
     unread = decision.evidence and folder is None
     evidence = None if unread else results(decision, folder or ".")
@@ -40,7 +40,7 @@ def answer(
     curve = curve_of(subject)
     kept = _limits(decision, family, limits, choice, curve)
     error, unjudged = release_error(decision, value)
-    return Answer(
+    return DecisionAnswer(
         decision,
         family.parameter,
         value,

@@ -14,7 +14,7 @@ from typing import Any
 
 from tellapart import _checks, _files
 from tellapart.data import sources
-from tellapart.decision.fields import TABLES, TITLE, Field, Table
+from tellapart.decision.fields import TABLES, TITLE, Field, FieldTable
 from tellapart.decision.record import Decision, from_data
 from tellapart.errors import InvalidArgument
 
@@ -144,7 +144,7 @@ def template() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: FieldTable) -> Iterator[str]:
     """A table with its example; one that nobody has to give, as a comment."""
     known = {each.key: each.example for each in table.fields if each.required}
     given = known | dict(_EXAMPLES.get(table.name, {}))

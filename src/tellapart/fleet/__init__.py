@@ -9,7 +9,7 @@ by the expected batch. It is a reference for audits, not a secure sampler: its n
 >>> from tellapart import fleet
 >>> X, y = np.eye(4), [0, 1, 0, 1]
 >>> recipe = fleet.DPSGD(steps=5, learning_rate=1.0, sampling_rate=0.5, clip=1, noise_multiplier=1)
->>> trained = fleet.train(fleet.Linear(inputs=4, classes=2), recipe, X, y, models=100, seed=1)
+>>> trained = fleet.train(fleet.LogisticRegression(4, 2), recipe, X, y, models=100, seed=1)
 >>> trained.scores(X, y).shape
 (100, 4)
 """
@@ -17,7 +17,7 @@ by the expected batch. It is a reference for audits, not a secure sampler: its n
 from typing import TYPE_CHECKING
 
 from tellapart import _moved
-from tellapart.fleet.architectures import CNN, MLP, Linear
+from tellapart.fleet.architectures import CNN, MLP, LogisticRegression
 from tellapart.fleet.canaries import Canaries
 from tellapart.fleet.recipes import DPSGD, SGD
 from tellapart.fleet.training import train
@@ -28,7 +28,7 @@ __all__ = [
     "MLP",
     "SGD",
     "Canaries",
-    "Linear",
+    "LogisticRegression",
     "train",
 ]
 

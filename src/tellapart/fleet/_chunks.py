@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tellapart.fleet._gradients import Batch, clipped_sums, given_start, random_start
+from tellapart.fleet._gradients import ModelBatch, clipped_sums, given_start, random_start
 from tellapart.fleet._random import (
     CANARIES,
     NOISE,
@@ -104,21 +104,21 @@ class Data:
         everyone = torch.arange(len(x), device=device)
         return cls(x, squares, torch.from_numpy(targets).to(device), everyone)
 
-    def of_rows(self, rows: Any, counted: Any) -> Batch:
+    def of_rows(self, rows: Any, counted: Any) -> ModelBatch:
         """The examples that rows of indices name."""
         models, length = rows.shape
         flat = rows.reshape(-1)
         inputs = self.inputs.index_select(0, flat).view(models, length, -1)
         squares = self.squares.index_select(0, flat).view(models, length)
         targets = self.targets.index_select(0, flat).unflatten(0, (models, length))
-        return Batch(inputs, squares, _turned(targets), counted.to(torch.float32))
+        return ModelBatch(inputs, squares, _turned(targets), counted.to(torch.float32))
 
-    def of_all(self, taking_part: Any) -> Batch:
+    def of_all(self, taking_part: Any) -> ModelBatch:
         """Every example, weighed by whether it takes part."""
         models = taking_part.shape[0]
         inputs = self.inputs.expand(models, -1, -1)
         targets = self.targets.expand(models, *self.targets.shape)
-        return Batch(inputs, self.squares, _turned(targets), taking_part.to(torch.float32))
+        return ModelBatch(inputs, self.squares, _turned(targets), taking_part.to(torch.float32))
 
 
 def _turned(targets: Any) -> Any:

@@ -27,7 +27,7 @@ _STRIDE = 2  # of every convolution
 
 
 @dataclass(frozen=True)
-class Batch:
+class ModelBatch:
     """What each model sees at a step: inputs (models × examples × features), targets, weights.
 
     ``targets`` are labels, models × examples, or numbers, models × classes × examples.
@@ -55,7 +55,7 @@ def _dense_sums(
     layers: list[tuple[Any, Any]],
     activation: str,
     squared: bool,
-    batch: Batch,
+    batch: ModelBatch,
     clip: float | None,
     sums: list[tuple[Any, Any]],
 ) -> None:
@@ -191,7 +191,7 @@ def _convolved_sums(
     architecture: CNN,
     weights: dict[str, Any],
     squared: bool,
-    batch: Batch,
+    batch: ModelBatch,
     clip: float | None,
     sums: dict[str, Any],
 ) -> None:
@@ -227,7 +227,7 @@ def clipped_sums(
     architecture: Architecture,
     weights: dict[str, Any],
     squared: bool,
-    batch: Batch,
+    batch: ModelBatch,
     clip: float | None,
     sums: dict[str, Any],
 ) -> None:

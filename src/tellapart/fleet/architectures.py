@@ -53,7 +53,7 @@ def _known(activation: str) -> None:
 
 
 @dataclass(frozen=True)
-class Linear(Architecture):
+class LogisticRegression(Architecture):
     """Logistic regression: one layer, with a bias for each class.
 
     >>> Linear(inputs=64, classes=10).parameters

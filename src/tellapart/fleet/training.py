@@ -59,7 +59,8 @@ def train(
     >>> import numpy as np
     >>> from tellapart import fleet
     >>> recipe = fleet.SGD(steps=5, learning_rate=1.0, sampling_rate=1.0)
-    >>> trained = fleet.train(fleet.Linear(4, 2), recipe, np.eye(4), [0, 1, 0, 1], models=3, seed=1)
+    >>> model, y = fleet.LogisticRegression(4, 2), [0, 1, 0, 1]
+    >>> trained = fleet.train(model, recipe, np.eye(4), y, models=3, seed=1)
     >>> trained.scores(np.eye(4), [0, 1, 0, 1]).shape
     (3, 4)
     """

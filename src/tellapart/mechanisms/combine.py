@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tellapart import _checks, deadline
 from tellapart._numeric.text import short
 from tellapart.curve.base import Bound, TradeoffCurve
-from tellapart.curve.certified.brackets import Bracket, OneSided, bracketed_losses
+from tellapart.curve.certified.brackets import Bracket, OneSidedBound, bracketed_losses
 from tellapart.curve.composition.compose import (
     Losses,
     PrivacyLoss,
@@ -104,7 +104,7 @@ class Combined(EpsilonAtDelta):
             )
             lower = _one_side(stronger[0], Bound.LOWER, delta, each, order, alone)
             if weaker[1] is Bound.LOWER:  # beside a promise nobody can say what is leaked
-                return OneSided(lower, nothing(Bound.UPPER))
+                return OneSidedBound(lower, nothing(Bound.UPPER))
             upper = _one_side(weaker[0], Bound.UPPER, delta, each, order, alone)
             most, least = (float(curve.epsilon(delta)) for curve in (lower, upper))
             allowed = gap * max(1.0, least)
@@ -196,7 +196,7 @@ def _bracketed(
     if order is Order.ABSENT:
         losses = tuple((loss.swapped(), count) for loss, count in losses)
     bracket = bracketed_losses(losses, delta, gap, ordered=order is not None)
-    return OneSided(bracket.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else bracket
+    return OneSidedBound(bracket.lower, nothing(Bound.UPPER)) if side is Bound.LOWER else bracket
 
 
 def _privacy_losses(steps: Iterable[Step], asked: Asked | None = None) -> tuple[Losses, Bound]:

@@ -70,7 +70,7 @@ def dp_sgd(
     --------
     tellapart.audit.step : whether a step of training does what is assumed here
     tellapart.audit.watch : whether a whole training does, while it runs
-    tellapart.accountants.opacus.CurveAccountant : the same for Opacus
+    tellapart.accountants.opacus.OpacusAccountant : the same for Opacus
     """
     noise = _checks.finite_above_zero(noise_multiplier=noise_multiplier)
     relation = _relation(_checks.member(Sampling, scheme=scheme), neighbours)

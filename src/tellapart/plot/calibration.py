@@ -376,8 +376,8 @@ def training_map(
     return page.finished(entries, shape=0.75)
 
 
-def _numbers_in_cells(axes: Axes, found: TrainingMap) -> None:
-    rows = zip(found.noise_multipliers, found.gradient_noise, strict=True)
+def _numbers_in_cells(axes: Axes, training: TrainingMap) -> None:
+    rows = zip(training.noise_multipliers, training.gradient_noise, strict=True)
     for i, (multipliers, noises) in enumerate(rows):
         for j, (multiplier, noise) in enumerate(zip(multipliers, noises, strict=True)):
             if multiplier is None or noise is None:
@@ -389,9 +389,9 @@ def _numbers_in_cells(axes: Axes, found: TrainingMap) -> None:
             axes.text(j + 0.5, i + 0.74, small, ha="center", va="center", size=7.5, color="#444444")
 
 
-def _equal_multipliers(axes: Axes, found: TrainingMap) -> Line2D:
+def _equal_multipliers(axes: Axes, training: TrainingMap) -> Line2D:
     """Lines along which the noise multiplier is the same, as cells have no room for it."""
-    multipliers = np.array([[x or math.nan for x in row] for row in found.noise_multipliers])
+    multipliers = np.array([[x or math.nan for x in row] for row in training.noise_multipliers])
     places = (np.arange(size) + 0.5 for size in multipliers.shape[::-1])
     if min(multipliers.shape) > 1 and not np.isnan(multipliers).all():
         low, high = np.nanmin(multipliers), np.nanmax(multipliers)
@@ -401,10 +401,10 @@ def _equal_multipliers(axes: Axes, found: TrainingMap) -> Line2D:
     return Line2D([], [], color=BLACK, lw=1)
 
 
-def _boxed(axes: Axes, found: TrainingMap, chosen: tuple[float, float]) -> Patch:
+def _boxed(axes: Axes, training: TrainingMap, chosen: tuple[float, float]) -> Patch:
     batch, epochs = chosen
-    found.at(batch, epochs)  # refused unless it is on the map
-    corner = found.epochs.index(epochs), found.batches.index(batch)
+    training.at(batch, epochs)  # refused unless it is on the map
+    corner = training.epochs.index(epochs), training.batches.index(batch)
     box = Rectangle(corner, 1, 1, fill=False, edgecolor=BLACK, lw=2, zorder=4)
     axes.add_patch(box)
     return Patch(fill=False, edgecolor=BLACK, lw=2)

@@ -117,7 +117,7 @@ def noise(rows: Sequence[NoiseRow], *, axes: Axes | None = None) -> Figure:
     return page.finished(_dots(page.axes, dots, words), shape=_high(dots))
 
 
-class _DotLook(NamedTuple):
+class _StandingLook(NamedTuple):
     """Never by colour alone."""
 
     colour: str
@@ -127,12 +127,12 @@ class _DotLook(NamedTuple):
 class _Dot(NamedTuple):
     name: str
     size: float
-    look: _DotLook
+    look: _StandingLook
     words: str
 
 
-_KEPT, _BROKEN = _DotLook(BLUE, "o"), _DotLook(VERMILLION, "X")
-_UPPER, _LOWER = _DotLook(VERMILLION, "<"), _DotLook(GREEN, ">")
+_KEPT, _BROKEN = _StandingLook(BLUE, "o"), _StandingLook(VERMILLION, "X")
+_UPPER, _LOWER = _StandingLook(VERMILLION, "<"), _StandingLook(GREEN, ">")
 
 
 def _with_side(side: Side, epsilon: float) -> str:
@@ -144,13 +144,13 @@ def _high(dots: Sequence[_Dot]) -> float:
     return 0.09 * len(dots) + 0.1
 
 
-def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_DotLook, str]) -> list[LegendEntry]:
+def _dots(axes: Axes, dots: Sequence[_Dot], words: dict[_StandingLook, str]) -> list[LegendEntry]:
     """One line for each name, the first on top, a dot at its number; endless ones at the edge."""
     finite = [dot.size for dot in dots if 0 < dot.size < math.inf]
     least, most = (min(finite), max(finite)) if finite else (1.0, 1.0)
     log = most > 30 * least
     start, edge = (least / 3, 80 * most) if log else (0.0, 1.8 * most)
-    handles: dict[_DotLook, Line2D] = {}
+    handles: dict[_StandingLook, Line2D] = {}
     for place, dot in enumerate(dots):
         x = min(max(dot.size, start), edge)
         axes.plot([start, x], [place, place], color=GREY, lw=0.8, zorder=1)

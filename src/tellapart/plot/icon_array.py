@@ -111,9 +111,11 @@ def people_counts(
     people = population(before, size) if out_of is None else _checks.whole(1, _MOST, out_of=out_of)
     members = round(before * people)
     strong = curve.bound is not Bound.UPPER
-    found = _whole(float(curve.tpr(size)) * before * people, up=strong)
+    flagged_members = _whole(float(curve.tpr(size)) * before * people, up=strong)
     flagged = _whole(size * (people - members), up=not strong)
-    return PeopleCounts(people, max(members, found), found, flagged, size * before * people)
+    return PeopleCounts(
+        people, max(members, flagged_members), flagged_members, flagged, size * before * people
+    )
 
 
 def _whole(count: float, up: bool) -> int:

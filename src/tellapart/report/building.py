@@ -136,9 +136,9 @@ def summary_of(
     return summary.adding(*unit_words(filed.unit, _neighbours(claim, filed)))
 
 
-def _baseline(found: object) -> dict[str, float]:
+def _baseline(audited: object) -> dict[str, float]:
     """Of counts of targets, their baseline: reconstruction is read there, too."""
-    evidence = found.evidence if isinstance(found, Verdict) else None
+    evidence = audited.evidence if isinstance(audited, Verdict) else None
     if not isinstance(evidence, ReconstructionEvidence) or not 0 < evidence.baseline_upper < 1:
         return {}
     return {BASELINE.key: evidence.baseline_upper}

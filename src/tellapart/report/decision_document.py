@@ -17,7 +17,7 @@ from tellapart import decision as decisions
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.utility import AnswerError
 from tellapart.decision.alternatives import AlternativeAnswer
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.checking import Check
 from tellapart.decision.evidence import results
 from tellapart.decision.limits import LimitAnswer
@@ -63,7 +63,7 @@ def of_decision(
     folder: str | Path = ".",
     today: datetime.date | None = None,
     command: str = "",
-    answer: Answer | None = None,
+    answer: DecisionAnswer | None = None,
 ) -> DecisionDocument:
     """The document of a decision, for people who sign it and people who check it.
 
@@ -138,7 +138,7 @@ def of_decision(
 # -- page one --------------------------------------------------------------------------------
 
 
-def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
+def _alerts(answer: DecisionAnswer, check: Check) -> tuple[str, ...]:
     """What nobody may sign without having read it: what is wrong, then what is open."""
     clash = []
     if answer.clashes:
@@ -159,7 +159,7 @@ def _alerts(answer: Answer, check: Check) -> tuple[str, ...]:
     return (*reasons, *clash, *(f"Open question: {each.asked}" for each in check.questions))
 
 
-def _broken(answer: Answer, limit: LimitAnswer) -> str:
+def _broken(answer: DecisionAnswer, limit: LimitAnswer) -> str:
     """A limit that what is in use breaks, as a count of people where it is one."""
     if (count := limit.count) is None:
         reached = limit.reached.removeprefix("≈ ")
@@ -197,7 +197,7 @@ def _records(group: int, correlation: str = "") -> str:
     return "one record" if group == 1 else f"up to {group:,} records, counted together"
 
 
-def _mechanism(answer: Answer, but: Sequence[str] = ()) -> str:
+def _mechanism(answer: DecisionAnswer, but: Sequence[str] = ()) -> str:
     """The mechanism as it is configured, in words, but for some numbers."""
     chosen = answer.decision.mechanism
     numbers = {answer.parameter: answer.value, **chosen.fixed}
@@ -206,14 +206,14 @@ def _mechanism(answer: Answer, but: Sequence[str] = ()) -> str:
 
 
 def _counted(
-    answer: Answer, attacker: str, reading: Reading, bound: float | None = None
+    answer: DecisionAnswer, attacker: str, reading: Reading, bound: float | None = None
 ) -> CountedRisk | None:
     about = answer.decision.about(answer.decision.attacker(attacker))
     known = answer.decision.correlation is not None
     return counted(reading, about, "release", bound=bound, known_members=known)
 
 
-def _picture(answer: Answer) -> PeoplePicture | None:
+def _picture(answer: DecisionAnswer) -> PeoplePicture | None:
     """The binding limit as a count of people; where it is none, another, or the advantage."""
     limits = sorted(answer.limits, key=lambda limit: not limit.binding)
     tried = [(limit.attacker, limit.reading, limit.asked.bound) for limit in limits]
@@ -232,11 +232,11 @@ def _picture(answer: Answer) -> PeoplePicture | None:
 _KEPT = {True: "keeps every limit", False: "breaks a limit", None: "not known to keep every limit"}
 
 
-def _value(answer: Answer, relation: str = "=") -> str:
+def _value(answer: DecisionAnswer, relation: str = "=") -> str:
     return f"{answer.parameter} {relation} {short(answer.value, 10)}"
 
 
-def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
+def _why(answer: DecisionAnswer, least: DecisionAnswer, check: Check) -> Iterator[str]:
     """Whether what is in use keeps the limits, and the least that does."""
     best = f"the {'least' if least.family.grows_private else 'largest'} that keeps every limit"
     if answer.decision.mechanism.configured is None:
@@ -253,7 +253,7 @@ def _why(answer: Answer, least: Answer, check: Check) -> Iterator[str]:
         yield f"The limit that decides is that on {binding.attacker}: {binding.accepted}."
 
 
-def _utility(answer: Answer) -> tuple[str, ...]:
+def _utility(answer: DecisionAnswer) -> tuple[str, ...]:
     """What the answer is good for, and how far off the noise makes it."""
     wanted, error = answer.decision.utility, answer.error
     said = [] if wanted is None else [f"What counts: {wanted.what.rstrip('.')}."]
@@ -283,7 +283,7 @@ def _few(value: float, most: float | None) -> str:
 # -- limits, alternatives, deployments -------------------------------------------------------
 
 
-def _nearby(answer: Answer) -> list[NearbyRow]:
+def _nearby(answer: DecisionAnswer) -> list[NearbyRow]:
     said = {0.9: "10 % less noise", 1.0: "the least", 1.1: "10 % more noise"}
     return [
         NearbyRow(
@@ -342,7 +342,7 @@ def unit_kind(unit: str) -> str:
     return fits[0] if fits else ""
 
 
-def _comparable(answer: Answer) -> Comparable:
+def _comparable(answer: DecisionAnswer) -> Comparable:
     """Published deployments about the same kind of unit; of others, how many and one of each."""
     decision, bound = answer.decision, answer.binding
     attacker = decision.attackers[0] if bound is None else decision.attacker(bound.attacker)
@@ -371,7 +371,7 @@ def _apart(kinds: Mapping[deployments.Deployment, str], kind: str) -> str:
     return f"{kind or 'other or unspecified'}: {len(listed)}, such as {latest}"
 
 
-def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
+def _row(answer: DecisionAnswer, gain: deployments.Gain) -> DeploymentRow:
     advantage, tpr = (reading.shown for reading in gain.readings[:2])
     published = gain.deployment
     if published is None:
@@ -382,7 +382,7 @@ def _row(answer: Answer, gain: deployments.Gain) -> DeploymentRow:
     return DeploymentRow(name, published.promise, published.per, advantage, tpr)
 
 
-def _assumptions(answer: Answer) -> tuple[str, ...]:
+def _assumptions(answer: DecisionAnswer) -> tuple[str, ...]:
     """What must be true of the code, and of a model where records are correlated by one."""
     decision = answer.decision
     if decision.correlation is None:
@@ -395,7 +395,7 @@ def _assumptions(answer: Answer) -> tuple[str, ...]:
     )
 
 
-def _not_covered(answer: Answer) -> tuple[str, ...]:
+def _not_covered(answer: DecisionAnswer) -> tuple[str, ...]:
     """What the numbers say nothing about, whoever asks."""
     decision = answer.decision
     group, unit = decision.privacy.group, decision.privacy.unit
@@ -433,7 +433,7 @@ def _not_covered(answer: Answer) -> tuple[str, ...]:
 REGISTRY = "opendp/deployments-registry-data, deployments/uber.yaml"
 
 
-def _registry(answer: Answer, mechanism: str) -> dict[str, str]:
+def _registry(answer: DecisionAnswer, mechanism: str) -> dict[str, str]:
     """What an entry in the public registry of deployments would say, by the registry's fields."""
     decision = answer.decision
     return {
@@ -467,7 +467,7 @@ _MIDDLE = (
 _BOTTOM = "bottom level: “underlying factors, such as the data collection process”"
 
 
-def _nist(answer: Answer, mechanism: str) -> dict[str, str]:
+def _nist(answer: DecisionAnswer, mechanism: str) -> dict[str, str]:
     """What this decision has for each level, and what it has not."""
     privacy, evidence = answer.decision.privacy, answer.evidence or ()
     tested = "; ".join(map(str, evidence)) or "no audit or probe is on record"

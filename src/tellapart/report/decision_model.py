@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tellapart._numeric.text import as_json, short
-from tellapart.decision.answer import Answer
+from tellapart.decision.answer import DecisionAnswer
 from tellapart.decision.evidence import EvidenceResult
 from tellapart.decision.limits import AttackerAnswer, LimitAnswer
 from tellapart.drawing.icons import IconArray
@@ -154,7 +154,7 @@ class DecisionDocument:
     nist: Mapping[str, str]
     toml: str
     made: Made
-    answer: Answer = field(repr=False, compare=False)
+    answer: DecisionAnswer = field(repr=False, compare=False)
     sources: tuple[Path, ...] = field(default=(), repr=False, compare=False)
 
     def data(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tellapart.mechanisms.subject import (
     scope,
 )
 from tellapart.report.curve_points import ERRS, RATES
-from tellapart.report.model import Budget, Meaning, Risk
+from tellapart.report.model import EpsilonRow, Meaning, Risk
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading, in_words, stated
 
 # The δ at which ε is reported besides the one asked for, where it is finite.
@@ -189,17 +189,17 @@ def _errs(curve: TradeoffCurve) -> str:
     return ERRS[curve.bound]
 
 
-def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tuple[Budget, ...]:
+def _budgets(curve: TradeoffCurve, delta: float, options: ReportOptions) -> tuple[EpsilonRow, ...]:
     """ε at the δ of most interest, where else it was asked for, and at others that have one."""
     relation = "=" if curve.bound is Bound.EXACT else "≤"
-    rows: list[Budget] = []
+    rows: list[EpsilonRow] = []
     for at_delta in dict.fromkeys((delta, *options.deltas, 0.0, *_DELTAS)):
         epsilon = float(curve.epsilon(at_delta))
         shown = related(relation, epsilon)
         new = epsilon < _MOST and shown not in [row.words for row in rows]
         if at_delta == delta or at_delta in options.deltas or new:
             at = options.words(curve) if at_delta == delta else f"δ = {short(at_delta)}"
-            rows.append(Budget(f"ε at {at}", epsilon, shown, "read off the curve", at_delta))
+            rows.append(EpsilonRow(f"ε at {at}", epsilon, shown, "read off the curve", at_delta))
     return tuple(sorted(rows, key=lambda row: row.delta))
 
 

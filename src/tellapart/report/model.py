@@ -48,7 +48,7 @@ class Traced:
 
 
 @dataclass(frozen=True)
-class Budget(Shown):
+class EpsilonRow(Shown):
     """ε at one δ."""
 
     delta: float
@@ -74,13 +74,13 @@ class Meaning:
     certified: str | None
     prior: float
     delta: float  # of most interest
-    budgets: tuple[Budget, ...]  # by δ, the smallest first
+    budgets: tuple[EpsilonRow, ...]  # by δ, the smallest first
     risks: tuple[Risk, ...]
     words: tuple[str, ...]
     assumptions: tuple[str, ...]
 
     @property
-    def epsilon(self) -> Budget:
+    def epsilon(self) -> EpsilonRow:
         """ε at the δ of most interest."""
         return next(budget for budget in self.budgets if budget.delta == self.delta)
 

@@ -63,14 +63,14 @@ def of_comparison(
     >>> report.of_comparison(both, prior=0.01).headline
     'Laplace leaks less, except at FPR 0.237 to 0.389'
     """
-    found = choose.compare(subjects, **arguments) if comparison is None else comparison
+    comparison_ = choose.compare(subjects, **arguments) if comparison is None else comparison
     curves = {label: curve_of(subject) for label, subject in subjects.items()}
     fpr, prior = arguments.get(FPR.key, FPR.default), arguments.get(PRIOR.key, PRIOR.default)
-    head, *cells = found.cells()
+    head, *cells = comparison_.cells()
     said = about or {}
     described = tuple(
         (label, said.get(label) or in_words(subject), scope)
-        for (label, subject), scope in zip(subjects.items(), found.scopes, strict=True)
+        for (label, subject), scope in zip(subjects.items(), comparison_.scopes, strict=True)
     )
     tables = [
         ReportTable("What is compared", ("name", "what it is", "the numbers are"), described),
@@ -81,17 +81,17 @@ def of_comparison(
             f"The attacker's prior probability of membership is {short(prior)}.",
         ),
     ]
-    if found.pairs:
-        head, *cells = found.gaps()
+    if comparison_.pairs:
+        head, *cells = comparison_.gaps()
         tables.append(ReportTable("By how much", ("against", *head[1:]), tuple(cells), GAPS))
-    readings = [{each.key: each for each in row} for row in found.readings]
+    readings = [{each.key: each for each in row} for row in comparison_.readings]
     return ResultDocument(
         kind="Comparison of mechanisms",
-        title=name.strip() or " and ".join(found.names),
-        headline=found.brief(),
+        title=name.strip() or " and ".join(comparison_.names),
+        headline=comparison_.brief(),
         reasons=(
-            *(f"{str(pair)[0].upper()}{str(pair)[1:]}." for pair in found.pairs),
-            *filter(None, (found.neighbours(),)),
+            *(f"{str(pair)[0].upper()}{str(pair)[1:]}." for pair in comparison_.pairs),
+            *filter(None, (comparison_.neighbours(),)),
         ),
         numbers=tuple(
             Number(
@@ -100,9 +100,9 @@ def of_comparison(
                 f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}; "
                 f"{row['epsilon'].name} {row['epsilon'].shown}",
             )
-            for label, row in zip(found.names, readings, strict=True)
+            for label, row in zip(comparison_.names, readings, strict=True)
         ),
-        drawings=tuple(_crossed(kind, curves, found, prior) for kind in ("roc", "roc-log")),
+        drawings=tuple(_crossed(kind, curves, comparison_, prior) for kind in ("roc", "roc-log")),
         tables=tuple(tables),
         assumptions=(
             *caveats,
@@ -113,13 +113,13 @@ def of_comparison(
 
 
 def _crossed(
-    kind: str, curves: Mapping[str, TradeoffCurve], found: Comparison, prior: float
+    kind: str, curves: Mapping[str, TradeoffCurve], comparison: Comparison, prior: float
 ) -> Drawing:
     """The curves, and where two of them cross."""
     least = _LEAST_DRAWN if kind == "roc-log" else 0.0
     spots = tuple(
         Spot("the curves cross", crossing.fpr, 1 - crossing.fnr, Ink.PROMISE)
-        for pair in found.pairs
+        for pair in comparison.pairs
         for crossing in pair.crossings
         if crossing.fpr >= least
     )

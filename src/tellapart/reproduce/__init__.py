@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tellapart import _checks, _files, _moved
 from tellapart.reproduce import render
-from tellapart.reproduce.table import Cell, table_one, verdicts
+from tellapart.reproduce.table import TableCell, table_one, verdicts
 
 __all__ = [
     "run",
@@ -36,7 +36,7 @@ class Reproduction:
 
     folder: Path
     files: tuple[Path, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
     @property
     def page(self) -> Path:
@@ -75,7 +75,7 @@ def table_json() -> str:
     return render.as_json(table_one())
 
 
-def _write(aside: Path, cells: tuple[Cell, ...]) -> list[str]:
+def _write(aside: Path, cells: tuple[TableCell, ...]) -> list[str]:
     """Make every file; their names, the page last so that it never links to what is not there."""
     # Here, because the table alone does not need the extra that draws.
     from tellapart.plot import save

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tellapart._numeric.text import short, to_decimals
-from tellapart.reproduce.table import BOUNDS, PRINTED, Cell, CellVerdict, verdicts
+from tellapart.reproduce.table import BOUNDS, PRINTED, CellVerdict, TableCell, verdicts
 
 if TYPE_CHECKING:  # the table alone does not need the extra that draws
     from tellapart.reproduce.drawing import Picture
@@ -42,7 +42,7 @@ _WIDTH, _MARGIN = 8, 15
 _NONE = "–"
 
 
-def text(cells: Sequence[Cell]) -> str:
+def text(cells: Sequence[TableCell]) -> str:
     """The table for a terminal: what is printed, what is right, and every cell that differs."""
     lines = [TITLE, "", _line("bound on F", [f"{short(bound)} " for bound in BOUNDS]), ""]
     for weight in PRINTED:
@@ -63,7 +63,7 @@ def text(cells: Sequence[Cell]) -> str:
     return "\n".join([*lines, "", *(remark(cell) for cell in broken)]) + "\n"
 
 
-def comma_separated(cells: Sequence[Cell]) -> str:
+def comma_separated(cells: Sequence[TableCell]) -> str:
     """The table with one row for each cell, every number with all its digits."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(record(cells[0])), lineterminator="\n")
@@ -72,7 +72,7 @@ def comma_separated(cells: Sequence[Cell]) -> str:
     return out.getvalue()
 
 
-def as_json(cells: Sequence[Cell]) -> str:
+def as_json(cells: Sequence[TableCell]) -> str:
     """The table with its source and its counts, for a program."""
     data = {
         "source": CITATION,
@@ -83,7 +83,7 @@ def as_json(cells: Sequence[Cell]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def record(cell: Cell) -> dict[str, float | str | None]:
+def record(cell: TableCell) -> dict[str, float | str | None]:
     """One cell under the names that the CSV and JSON files use."""
     return {
         "weight": cell.weight,
@@ -98,7 +98,7 @@ def record(cell: Cell) -> dict[str, float | str | None]:
     }
 
 
-def remark(cell: Cell) -> str:
+def remark(cell: TableCell) -> str:
     """What is wrong with one cell, with its numbers."""
     where = f"β = {short(cell.weight)}, F ≤ {short(cell.bound)}: printed {printed(cell)}"
     if cell.verdict is CellVerdict.IMPOSSIBLE:
@@ -106,17 +106,17 @@ def remark(cell: Cell) -> str:
     return f"{where} gives F = {cell.reached:.6f}; the largest ε is {exact(cell)}"
 
 
-def printed(cell: Cell) -> str:
+def printed(cell: TableCell) -> str:
     """The ε as the paper prints it."""
     return _NONE if cell.printed is None else short(cell.printed)
 
 
-def exact(cell: Cell, digits: int = 4) -> str:
+def exact(cell: TableCell, digits: int = 4) -> str:
     """The largest ε, rounded down so that it still keeps the bound."""
     return _rounded(cell.largest, digits)
 
 
-def any_mechanism(cells: Sequence[Cell], bound: float) -> str:
+def any_mechanism(cells: Sequence[TableCell], bound: float) -> str:
     """The largest ε that keeps this bound whatever the mechanism, for every β that has one."""
     column = [cell.any_mechanism for cell in cells if cell.bound == bound]
     return _rounded(min((value for value in column if value is not None), default=None), 4)
@@ -153,7 +153,7 @@ th[scope=row] { text-align: left; position: sticky; left: 0; background: #fff; }
 """
 
 
-def page(pictures: Sequence[Picture], cells: Sequence[Cell]) -> str:
+def page(pictures: Sequence[Picture], cells: Sequence[TableCell]) -> str:
     """The whole page: the table with its verdicts, then every figure with its caption."""
     title = "The founding paper’s table and figures, made anew"
     body = [
@@ -199,7 +199,7 @@ def _figure(picture: Picture) -> list[str]:
     ]
 
 
-def _table(cells: Sequence[Cell]) -> list[str]:
+def _table(cells: Sequence[TableCell]) -> list[str]:
     last = "".join(f"<td>{any_mechanism(cells, bound)}</td>" for bound in BOUNDS)
     heads = "".join(f'<th scope="col">{short(bound)}</th>' for bound in BOUNDS)
     rows = []
@@ -228,7 +228,7 @@ def _table(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     if cell.verdict is CellVerdict.DASH_RIGHT:
         return '<td><span class="printed">–</span></td>'
     parts = [

@@ -61,7 +61,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell: a bound on the F-score, the ε that was printed for it, and the right one.
 
     ``printed`` is None for a dash; ``largest`` and ``any_mechanism`` are None where no ε keeps
@@ -78,7 +78,7 @@ class Cell:
     verdict: CellVerdict
 
 
-def table_one() -> tuple[Cell, ...]:
+def table_one() -> tuple[TableCell, ...]:
     """What every cell of the paper's table says, what it should say, and how they differ.
 
     >>> cells = table_one()
@@ -89,7 +89,7 @@ def table_one() -> tuple[Cell, ...]:
 
 
 @cache  # it is shown as text, as rows and on the page
-def _cells() -> tuple[Cell, ...]:
+def _cells() -> tuple[TableCell, ...]:
     rows = PRINTED.items()
     return tuple(
         judge(weight, bound, value)
@@ -98,7 +98,7 @@ def _cells() -> tuple[Cell, ...]:
     )
 
 
-def judge(weight: float, bound: float, printed: float | None) -> Cell:
+def judge(weight: float, bound: float, printed: float | None) -> TableCell:
     """Whether Laplace noise with the printed ε keeps the F-score of every attack in bounds.
 
     >>> judge(weight=0.5, bound=0.62, printed=0.55).verdict.value
@@ -108,7 +108,7 @@ def judge(weight: float, bound: float, printed: float | None) -> Cell:
         _checks.finite_above_zero(printed=printed)
     largest = _largest(Laplace.with_epsilon, weight, bound)
     reached = None if printed is None else laplace_score(printed, weight)
-    return Cell(
+    return TableCell(
         weight=weight,
         bound=bound,
         printed=printed,
@@ -120,7 +120,7 @@ def judge(weight: float, bound: float, printed: float | None) -> Cell:
     )
 
 
-def verdicts(cells: Iterable[Cell]) -> dict[CellVerdict, int]:
+def verdicts(cells: Iterable[TableCell]) -> dict[CellVerdict, int]:
     """How many cells got each verdict; those that no cell got are left out.
 
     >>> from tellapart import reproduce

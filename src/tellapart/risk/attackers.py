@@ -93,11 +93,11 @@ class SuccessBound(float):
     @property
     def sentence(self) -> str:
         """What it says to a person: the bound rounded up, its baseline down."""
-        told = self._words.format(
+        sentence = self._words.format(
             bound=short(to_digits(float(self), 3, up=True), 3),
             blind=short(to_digits(self.baseline, 3, up=False), 3),
         )
-        return told + (_UNKNOWN if self.neighbours is None else "")
+        return sentence + (_UNKNOWN if self.neighbours is None else "")
 
     @property
     def gain(self) -> float:

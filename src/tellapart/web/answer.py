@@ -11,7 +11,7 @@ from tellapart.risk.catalogue import Reading
 
 
 @dataclass(frozen=True)
-class Card:
+class NumberCard:
     """A number that people act on, with its unit and, ``beside`` it, what to hold it against.
 
     ``share`` is how much of its limit it takes, and ``term`` what the glossary has it under.
@@ -93,7 +93,7 @@ class Next:
 
 
 @dataclass(frozen=True)
-class Release:
+class PublishedRelease:
     """A published release: how many of 100 members are found at most, and its claim as text."""
 
     name: str
@@ -124,7 +124,7 @@ class Answer:
     reports: bool = False  # whether a report of this can be had
     number: str = ""
     aside: str = ""
-    cards: tuple[Card, ...] = ()
+    cards: tuple[NumberCard, ...] = ()
     people: People | None = None
     codes: tuple[Code, ...] = ()
     certificate: str = ""
@@ -133,7 +133,7 @@ class Answer:
     mechanism: str = ""
     picture: str = ""  # the kind of the drawing that is shown large, the first unless said
     later: tuple[str, str] | None = None  # a part that is asked for by itself, and its title
-    releases: tuple[Release, ...] = ()
+    releases: tuple[PublishedRelease, ...] = ()
     presets: tuple[Next, ...] = ()
 
     @property

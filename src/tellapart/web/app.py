@@ -69,7 +69,7 @@ _HEADERS = {
 }
 
 
-class Pool(Protocol):
+class AnsweringPool(Protocol):
     """Who answers: `WorkerPool`, or one that stands for it."""
 
     @property
@@ -117,7 +117,7 @@ def create(
     return application(WorkerPool(most, "tellapart.web.jobs", hushed=hushed), hosts)
 
 
-def application(pool: Pool, hosts: Collection[str] = ()) -> Starlette:
+def application(pool: AnsweringPool, hosts: Collection[str] = ()) -> Starlette:
     """The page, whose questions this pool answers."""
     page = _Page(pool)
     made = Starlette(
@@ -149,7 +149,7 @@ def application(pool: Pool, hosts: Collection[str] = ()) -> Starlette:
 class _Page:
     """Endpoints that share processes and visits."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: AnsweringPool) -> None:
         self._pool = pool
         self._visits = visits.Visits()
         self._refused = 0

@@ -183,24 +183,24 @@ Control = Dial | Select | Line | Tick | File | Note | Kept | ControlGroup
 
 def held(controls: Sequence[Control]) -> dict[str, Any]:
     """What every control holds, by its field; of two for the same field, what the last holds."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for control in controls:
         if isinstance(control, ControlGroup):
-            found |= held(control.controls)
+            values |= held(control.controls)
         elif not isinstance(control, Note | File):
-            found[control.field] = control.value
-    return found
+            values[control.field] = control.value
+    return values
 
 
 def labelled(controls: Sequence[Control]) -> list[tuple[str, str]]:
     """The field of every dial, and what it is called on the page."""
-    found: list[tuple[str, str]] = []
+    labels: list[tuple[str, str]] = []
     for control in controls:
         if isinstance(control, ControlGroup):
-            found += labelled(control.controls)
+            labels += labelled(control.controls)
         elif isinstance(control, Dial):
-            found.append((control.field, control.label))
-    return found
+            labels.append((control.field, control.label))
+    return labels
 
 
 def shape(controls: Sequence[Control]) -> str:

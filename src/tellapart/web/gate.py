@@ -124,11 +124,11 @@ def _host(url: str) -> str:
 
 def _headers(scope: Scope) -> dict[str, str]:
     """Each header once: of two hosts, or two origins, none is believed."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1")
-        found[name] = "," if name in found else value.decode("latin-1")
-    return found
+        fields[name] = "," if name in fields else value.decode("latin-1")
+    return fields
 
 
 async def _said(send: Callable[[Any], Any], refused: Refused) -> None:

@@ -46,10 +46,10 @@ def answer(path: str, values: Mapping[str, Any]) -> Reply:
         return no_page()
     try:
         with within(memory=limits.LARGEST_ARRAY):
-            found = questions.answer(path, _opened(values))
+            reply = questions.answer(path, _opened(values))
     except Malformed as why:
         return malformed(str(why))
-    return Reply(200, JSON, json.dumps(found, allow_nan=False, ensure_ascii=False).encode())
+    return Reply(200, JSON, json.dumps(reply, allow_nan=False, ensure_ascii=False).encode())
 
 
 def download(path: str, values: Mapping[str, Any], kind: str) -> Reply:

@@ -32,7 +32,7 @@ def document(path: str, values: Mapping[str, str], answer: Mapping[str, object] 
     view = VIEWS[f"/{path}"]
     files = f"assets/{static.stamp()}"
     known = {} if answer is None else {key: answer[key] for key in _TOLD if key in answer}
-    told = {"path": path, "values": dict(values), **known}
+    state = {"path": path, "values": dict(values), **known}
     title = _TITLE if not path else f"{view.title} · tellapart"
     links = _texts(answer, "links") if answer is not None else dict(values)
     return "<!DOCTYPE html>\n" + element(
@@ -52,7 +52,7 @@ def document(path: str, values: Mapping[str, str], answer: Mapping[str, object] 
             element("a", "Skip to the answer", href="#answer", class_="skip"),
             _header(path, links),
             element("main", *_main(answer), class_="view" if view.state_shown else "plain"),
-            _data(told),
+            _data(state),
             data_path=path,
         ),
         lang="en",
@@ -132,11 +132,11 @@ def _main(answer: Mapping[str, object] | None) -> list[Html]:
 
 
 def _texts(given: Mapping[str, object], key: str) -> dict[str, str]:
-    found = given.get(key)
-    return {str(k): str(x) for k, x in found.items()} if isinstance(found, Mapping) else {}
+    inner = given.get(key)
+    return {str(k): str(x) for k, x in inner.items()} if isinstance(inner, Mapping) else {}
 
 
-def _data(told: Mapping[str, object]) -> Html:
+def _data(state: Mapping[str, object]) -> Html:
     """Data for the script, in a block that no browser runs."""
-    text = json.dumps(told, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    text = json.dumps(state, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     return together(Html(f'<script type="application/json" id="told">{text}</script>'))

@@ -265,7 +265,10 @@ def _hush(kind: type[BaseException], _: BaseException, trace: Any) -> None:
     import json
     import traceback
 
-    at = [f"{os.path.basename(one.filename)}:{one.lineno}" for one in traceback.extract_tb(trace)]
+    at = [
+        f"{os.path.basename(frame.filename)}:{frame.lineno}"
+        for frame in traceback.extract_tb(trace)
+    ]
     sys.stderr.write(json.dumps({"event": "bug", "kind": kind.__name__, "at": at[-6:]}) + "\n")
 
 

@@ -88,12 +88,12 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
         made = asked.controls(state)
         if "part" in asked.said:
             return _part(asked, state)
-        found = asked.answer(state)
+        answer_ = asked.answer(state)
     except TellapartError as error:
         return _refused(asked, str(error))
-    drawings = [_drawn(each) for each in found.drawings]
+    drawings = [_drawn(each) for each in answer_.drawings]
     query = to_query(state, asked.others)
-    links = _links(asked, state, found)
+    links = _links(asked, state, answer_)
     return {
         "path": path,
         "problem": "",
@@ -101,8 +101,8 @@ def answer(path: str, values: Mapping[str, object]) -> dict[str, object]:
         "links": links,
         "held": held(made),
         "drawings": drawings,
-        "picture": found.picked,
-        "answer": answers.answer(asked.view, found, links),
+        "picture": answer_.picked,
+        "answer": answers.answer(asked.view, answer_, links),
         **_controls(asked, made),
     }
 
@@ -149,12 +149,12 @@ def _digits(values: tuple[float, ...]) -> tuple[float | None, ...]:
     return tuple(float(f"{value:.6g}") if math.isfinite(value) else None for value in values)
 
 
-def _links(asked: _Asked, state: Any, found: Answer) -> dict[str, str]:
+def _links(asked: _Asked, state: Any, answer_: Answer) -> dict[str, str]:
     """What other views go on with: all that was set, and the mechanism that is looked at."""
     texts = {key: x for key, x in changes(state).items() if key not in _OWN}
     if not getattr(state, "record", ""):  # a record has attackers of its own
         texts |= {key: as_text(getattr(state, key)) for key in _SHARED if hasattr(state, key)}
-    mechanism = found.mechanism or getattr(state, "mechanism", "")
+    mechanism = answer_.mechanism or getattr(state, "mechanism", "")
     texts.pop("mechanism", None)
     if mechanism:
         texts["mechanism"] = mechanism
@@ -277,12 +277,12 @@ def _name(drawing: Drawing) -> str:
 
 
 def _json(asked: _Asked, state: Any) -> tuple[str, str, bytes]:
-    found = asked.answer(state)
+    answer = asked.answer(state)
     data = {
         "view": asked.view.title,
         "address": f"{asked.view.path.lstrip('/')}?{to_query(state, asked.others)}",
         "settings": asdict(state),
-        **asdict(found),
+        **asdict(answer),
     }
     text = json.dumps(_finite(data), ensure_ascii=False, indent=1, allow_nan=False)
     return "application/json", "tellapart.json", text.encode()

@@ -49,14 +49,14 @@ def stamp() -> str:
 
 
 def _found(folder: Traversable, above: str) -> list[tuple[str, StaticFile]]:
-    found: list[tuple[str, StaticFile]] = []
+    files: list[tuple[str, StaticFile]] = []
     for entry in folder.iterdir():
         path = above + entry.name
         if entry.is_dir():
-            found += _found(entry, f"{path}/")
+            files += _found(entry, f"{path}/")
         elif not entry.name.startswith("."):
-            found.append((path, _read(entry)))
-    return found
+            files.append((path, _read(entry)))
+    return files
 
 
 def _read(entry: Traversable) -> StaticFile:

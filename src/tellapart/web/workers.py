@@ -311,7 +311,9 @@ class WorkerPool:
     async def _loaded(self) -> Worker:
         """A process that loads everything itself."""
         worker, process = await started(self._command, self._environment)
-        self._processes = [one for one in self._processes if one.returncode is None] + [process]
+        self._processes = [running for running in self._processes if running.returncode is None] + [
+            process
+        ]
         return worker
 
     def _put_behind(self, worker: Worker) -> None:

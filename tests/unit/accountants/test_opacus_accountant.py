@@ -13,7 +13,7 @@ from opacus.utils.batch_memory_manager import BatchMemoryManager
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
 import tellapart as ta
-from tellapart.accountants.opacus import CurveAccountant, accountant
+from tellapart.accountants.opacus import OpacusAccountant, accountant
 
 POISSON = ta.Sampling.POISSON
 
@@ -58,7 +58,7 @@ def train(engine, **options):
 def test_a_private_training_is_accounted_for_by_name():
     engine = opacus.PrivacyEngine(accountant="tellapart")
     train(engine)
-    assert isinstance(engine.accountant, CurveAccountant)
+    assert isinstance(engine.accountant, OpacusAccountant)
     assert engine.accountant.history == [(1.1, 0.125, 8)]
     training = ta.dp_sgd(1.1, 0.125, 8)
     assert engine.get_epsilon(1e-5) == training.curve().epsilon(1e-5)
@@ -87,12 +87,12 @@ def test_make_private_with_epsilon_keeps_it():
 def test_it_is_one_of_theirs_and_starts_empty():
     spent = create_accountant("tellapart")
     assert isinstance(spent, IAccountant)
-    assert spent.mechanism() == CurveAccountant.mechanism() == "tellapart"
+    assert spent.mechanism() == OpacusAccountant.mechanism() == "tellapart"
     assert (len(spent), spent.get_epsilon(0.0)) == (0, 0)
 
 
 def test_steps_alike_are_counted_and_others_kept_apart():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     for noise, rate in [(1.0, 0.01)] * 3 + [(1.0, 0.02)] + [(2.0, 0.02)] * 2 + [(1.0, 0.01)]:
         spent.step(noise_multiplier=noise, sample_rate=rate)
     assert spent.history == [(1.0, 0.01, 3), (1.0, 0.02, 1), (2.0, 0.02, 2), (1.0, 0.01, 1)]
@@ -104,7 +104,7 @@ def test_steps_alike_are_counted_and_others_kept_apart():
 
 
 def test_many_kinds_of_steps_are_one_composition():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     kinds = [(1 + k / 50, 0.01 + k / 5000, 200 + k) for k in range(50)]
     spent.history = list(kinds)
     whole = ta.compose([ta.dp_sgd(*one) for one in kinds])
@@ -114,7 +114,7 @@ def test_many_kinds_of_steps_are_one_composition():
 
 
 def test_the_ends_of_the_noise_and_of_the_rate():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.history = [(0.0, 0.0, 5), (1.0, 0.0, 5), (1.0, 1.0, 4), (0.0, 0.5, 0)]
     expected = ta.Gaussian(0.5).curve().epsilon(1e-5)
     assert spent.get_epsilon(1e-5) == pytest.approx(expected, rel=1e-12)
@@ -123,7 +123,7 @@ def test_the_ends_of_the_noise_and_of_the_rate():
 
 
 def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.history = [(0.5, 1e-5, 3), (50.0, 1.0, 1)]
     few = ta.dp_sgd(0.5, 1e-5, 3).then(ta.Gaussian(50.0))
     assert few.curve().bound is ta.Bound.LOWER
@@ -132,7 +132,7 @@ def test_where_the_contour_gives_up_a_bracket_answers_on_the_safe_side():
 
 
 def test_arguments_meant_for_other_accountants_do_no_harm():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.history = [(1.0, 0.01, 1000)]
     plain = spent.get_epsilon(1e-5)
     assert spent.get_epsilon(1e-5, eps_error=0.1) == plain
@@ -163,7 +163,7 @@ def test_it_needs_less_noise_than_opacus_does():
 
 
 def test_the_state_goes_round():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.step(noise_multiplier=1.0, sample_rate=0.1)
     spent.step(noise_multiplier=2.0, sample_rate=0.1)
     state = spent.state_dict()
@@ -173,7 +173,7 @@ def test_the_state_goes_round():
         "passes": [],
         "doubts": [],
     }
-    other = CurveAccountant()
+    other = OpacusAccountant()
     other.load_state_dict(state)
     other.step(noise_multiplier=2.0, sample_rate=0.1)
     assert other.history == [(1.0, 0.1, 1), (2.0, 0.1, 2)]
@@ -202,7 +202,7 @@ def test_the_state_goes_round():
     ],
 )
 def test_a_bad_state_is_refused_and_changes_nothing(state, message):
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.step(noise_multiplier=1.0, sample_rate=0.1)
     with pytest.raises(ValueError, match=message):
         spent.load_state_dict(state)
@@ -224,7 +224,7 @@ def test_a_bad_state_is_refused_and_changes_nothing(state, message):
     ],
 )
 def test_bad_arguments_are_named(ask, message):
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     with pytest.raises(ta.InvalidArgument) as caught:
         ask(spent)
     assert str(caught.value) == message
@@ -232,7 +232,7 @@ def test_bad_arguments_are_named(ask, message):
 
 
 def test_a_history_put_in_by_hand_is_checked_when_asked():
-    spent = CurveAccountant(assume=POISSON)
+    spent = OpacusAccountant(assume=POISSON)
     spent.history = [(1.0, "0.1", 3)]
     with pytest.raises(ta.InvalidArgument, match=r"sample_rate must be a number, got '0\.1'"):
         spent.get_epsilon(1e-5)
@@ -267,7 +267,7 @@ def test_loaders_that_nobody_knows_need_a_word():
     assert engine.get_epsilon(1e-5) == spent
     # A budget is met on the same word, by either spelling of it.
     engine = opacus.PrivacyEngine(accountant="tellapart")
-    engine.accountant = CurveAccountant(assume=POISSON)
+    engine.accountant = OpacusAccountant(assume=POISSON)
     _, optimizer, _ = engine.make_private_with_epsilon(
         **parts(batch_sampler=Own()), **BUDGET, poisson_sampling=False
     )
@@ -310,7 +310,7 @@ def test_what_was_seen_is_in_the_state():
     engine = opacus.PrivacyEngine(accountant="tellapart")
     train(engine)
     state = engine.accountant.state_dict()
-    again = CurveAccountant()
+    again = OpacusAccountant()
     again.load_state_dict(state)
     assert again.state_dict() == state
     assert again.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
@@ -349,7 +349,7 @@ def test_a_bad_record_of_what_was_seen_is_refused_and_changes_nothing(change, me
 
 @pytest.mark.parametrize("assume", [ta.Sampling.WITHOUT_REPLACEMENT, "poisson", True])
 def test_only_poisson_samples_can_be_assumed(assume):
-    for ask in (accountant, CurveAccountant):
+    for ask in (accountant, OpacusAccountant):
         with pytest.raises(ta.InvalidArgument, match=r"assume must be ta\.Sampling\.POISSON or"):
             ask(assume=assume)
 

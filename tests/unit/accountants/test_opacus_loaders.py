@@ -13,7 +13,7 @@ from torch.utils import data
 
 import tellapart as ta
 from tellapart.accountants.loaders import Draw, Pass, coin, distributed_poisson, training
-from tellapart.accountants.opacus import CurveAccountant, check_training
+from tellapart.accountants.opacus import OpacusAccountant, check_training
 from tellapart.mechanisms.batches.with_replacement import WithReplacement
 
 pytestmark = [
@@ -131,7 +131,7 @@ def test_each_loader_is_accounted_for_by_its_own_scheme(loading, draw, one_pass)
     expected = one_pass.repeated(2).curve()
     assert engine.get_epsilon(1e-5) == pytest.approx(expected.epsilon(1e-5), rel=1e-9)
     assert engine.accountant.curve().tpr(0.01) == pytest.approx(expected.tpr(0.01), rel=1e-9)
-    again = CurveAccountant()
+    again = OpacusAccountant()
     again.load_state_dict(engine.accountant.state_dict())
     assert again.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
 
@@ -477,7 +477,7 @@ def test_split_batches_are_seen_whole_and_refused_where_one_is_left_unfinished()
         epoch(model, optimizer, pieces)
     with pytest.raises(ta.Unsupported, match="ended within a batch that was split to fit memory"):
         engine.get_epsilon(1e-5)
-    again = CurveAccountant()
+    again = OpacusAccountant()
     again.load_state_dict(engine.accountant.state_dict())
     with pytest.raises(ta.Unsupported, match="ended within a batch"):
         again.get_epsilon(1e-5)
@@ -530,7 +530,7 @@ def test_optimizers_that_nobody_accounts_for_are_refused():
         parts()["optimizer"], noise_multiplier=1, max_grad_norm=1, expected_batch_size=8
     )
     with pytest.raises(ta.Unsupported, match="Own is not known to clip each record's gradient"):
-        CurveAccountant().look_at(loader, optimizer)
+        OpacusAccountant().look_at(loader, optimizer)
 
 
 # -- budgets and distributed training --------------------------------------------------------------

@@ -175,7 +175,7 @@ def test_a_bare_claim_is_told_that_its_mechanism_would_show_more():
 
 def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
     scores = audit.Scores(*_sides(4.0))
-    evidence = audit.one_run(scores, 0.9, audit.Independent())
+    evidence = audit.one_run(scores, 0.9, audit.IndependentCanaries())
     assert evidence.design is audit.Design.ONE_RUN
     assert evidence.looks == audit.many_runs(scores, 0.9).looks
     assert evidence.epsilon_lower(1e-5).value > EVIDENCE["by count"].epsilon_lower(1e-5).value
@@ -184,7 +184,9 @@ def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
     assert any("not differential privacy" in reason for reason in verdict.reasons())
     assert any("independent of each other" in said for said in evidence.assumptions)
     with pytest.raises(ta.InvalidArgument, match="fair coin"):
-        audit.one_run(audit.Scores(np.arange(90.0), np.arange(10.0)), method=audit.Independent())
+        audit.one_run(
+            audit.Scores(np.arange(90.0), np.arange(10.0)), method=audit.IndependentCanaries()
+        )
 
 
 def test_the_level_is_divided_as_the_user_says():

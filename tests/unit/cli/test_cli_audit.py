@@ -302,10 +302,10 @@ def test_one_run(parsed, run, options, method):
 def test_independent_canaries_refute_the_stated_mechanism_and_say_so(parsed):
     found = parsed(f"{ONE} --mechanism gaussian --sigma 4 --method independent", code=1)
     claim = ta.Gaussian(sigma=4)
-    evidence = audit.one_run(read("canaries.npz"), method=audit.Independent())
+    evidence = audit.one_run(read("canaries.npz"), method=audit.IndependentCanaries())
     assert audit.judge(claim, evidence).refuted
-    assert audit.Independent.about in found["reasons"]
-    assert audit.Independent.assumption in found["assumptions"]
+    assert audit.IndependentCanaries.about in found["reasons"]
+    assert audit.IndependentCanaries.assumption in found["assumptions"]
 
 
 def test_one_run_says_what_it_rests_on(run):

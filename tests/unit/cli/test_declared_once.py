@@ -54,9 +54,44 @@ PARAMETERS["half"] = Parameter(
 )
 KINDS["halved"] = Kind("halved", (Way(Halved, ("half",)),), "half=1")
 """
+DECISION = """
+title = "Made up"
+[release]
+what = "A mean, published once"
+data = "A register of 2026"
+member = "whoever was there in 2026"
+people = 1000
+population = 2000
+[privacy]
+unit = "one resident"
+neighbours = "add-remove"
+records_per_unit = 1
+delta_rule = "1/n^2"
+[mechanism]
+name = "halved"
+choose = "half"
+configured = 9
+[[attacker]]
+name = "a neighbour"
+knows = "all others"
+alarms = 0.1
+[[limit]]
+attacker = "a neighbour"
+risk = "overlooked"
+at_least = 0.8
+reason = "four of five shall be missed"
+[decided]
+owner = "the head"
+date = 2026-10-05
+review = 2028-10-05
+"""
 SHOWN = """
-import contextlib, io, json
+import contextlib, io, json, pathlib, tempfile
 from tellapart.cli import main
+
+folder = tempfile.TemporaryDirectory()  # gone when the process ends
+there = pathlib.Path(folder.name)
+(there / "decision.toml").write_text(DECISION)
 
 def run(line):
     out = io.StringIO()
@@ -109,6 +144,15 @@ print(json.dumps({
     "turned": page("choose", "mechanism.0.half", mechanism="halved:half=1"),
     "report": download("explore", {"mechanism": "halved:half=1"}, "report")[2].decode(),
     "filed": run("report halved --half 1 --json"),
+    "decided": run(f"decide {there}/decision.toml --json"),
+    "checked": run(f"decide {there}/decision.toml --check"),
+    "documented": run(f"decide {there}/decision.toml --report {there}/decision.html --json")[0:1]
+    + ((there / "decision.html").read_text(),),
+    "wrong": run("choose halved --min-overlooked 0.95 --alarms 0.1"),
+    "planned": run("plan halved --half 1 --seconds 0.001 --json"),
+    "opened": run(f"budget open {there}/pots.jsonl --steps halved:half=4,repeated=3"),
+    "spent": run(f"budget spend {there}/pots.jsonl halved:half=4 --json"),
+    "converted": run("convert halved:half=1 --json"),
 }))
 """
 
@@ -117,7 +161,10 @@ print(json.dumps({
 def seen():
     """Everything in a process of its own, which knows the two from its start on."""
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", DECLARED + SHOWN], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", f"DECISION = {DECISION!r}\n" + DECLARED + SHOWN],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -217,3 +264,38 @@ def test_both_are_in_the_report(seen):
     assert "halved:half=1" in seen["report"]
     filed = json.loads(seen["filed"][1])
     assert "overlooked at 0.05" in json.dumps(filed)
+
+
+def test_both_are_in_a_decision_file(seen):
+    code, text = seen["decided"]
+    answer, chosen = json.loads(text), json.loads(seen["chosen"][1])
+    assert code == 0
+    assert (answer["mechanism"], answer["parameter"]) == ("halved", "half")
+    assert answer["unrounded"] == pytest.approx(chosen["unrounded"], rel=1e-9)
+    (limit,) = answer["limits"]
+    assert (limit["limit"], limit["baseline"]) == ("overlooked ≥ 0.8 at 0.1", 0.9)
+    # More of it is more private, and so 9 stands where 0.7214 is enough.
+    assert seen["checked"][0] == 0
+    assert "half = 9 keeps every limit" in seen["checked"][1]
+    code, page = seen["documented"]
+    assert code == 0
+    assert "overlooked at 0.1 ≥ 0.8" in page
+    assert "½ = 0.7214" in page
+
+
+def test_what_not_even_perfect_privacy_keeps_is_infeasible(seen):
+    code, _ = seen["wrong"]
+    assert code == 1  # guessing at FPR 0.1 misses 0.9 of the members
+
+
+def test_the_mechanism_is_planned_budgeted_and_converted(seen):
+    (code, planned), (opened, left), (spent, line) = (
+        seen[key] for key in ("planned", "opened", "spent")
+    )
+    assert (code, opened, spent) == (0, 0, 0)
+    assert json.loads(planned)["mechanism"] == "halved:half=1"
+    assert "halved:half=4  0 steps  3 steps" in left
+    assert json.loads(line)["pot"] == "halved:half=4"
+    code, currencies = seen["converted"]
+    assert code == 0
+    assert json.loads(currencies)["currencies"][0]["value"] == pytest.approx(0.5)

@@ -177,7 +177,7 @@ def test_parts_made_in_python_are_checked_alike():
         replace(record, attackers=(Attacker("an insurer", "all", {"prior": 1.5}),))
     with pytest.raises(InvalidArgument, match=r"^attackers must be a tuple of Attacker records"):
         replace(record, attackers=[*record.attackers])
-    with pytest.raises(InvalidArgument, match=r"^release must be a Release record"):
+    with pytest.raises(InvalidArgument, match=r"^release must be a PlannedRelease record"):
         replace(record, release="all")
 
 

@@ -10,7 +10,7 @@ from tellapart import audit, fleet  # noqa: E402
 from tellapart.errors import InvalidArgument  # noqa: E402
 from tellapart.fleet import _random  # noqa: E402
 
-TINY = fleet.Linear(inputs=1, classes=2)
+TINY = fleet.LogisticRegression(inputs=1, classes=2)
 
 
 def worst_case(runs, recipe, *, observed=True, seed=1):

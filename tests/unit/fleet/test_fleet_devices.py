@@ -21,7 +21,7 @@ assert "torch" not in sys.modules
 sys.modules["torch"] = None
 recipe = fleet.SGD(steps=1, learning_rate=1, sampling_rate=1)
 try:
-    fleet.train(fleet.Linear(2, 2), recipe, [[0.0, 1.0]], [0], models=1, seed=0)
+    fleet.train(fleet.LogisticRegression(2, 2), recipe, [[0.0, 1.0]], [0], models=1, seed=0)
 except Unsupported as error:
     print(error)
 """
@@ -38,7 +38,9 @@ def test_without_pytorch_the_extra_is_named():
 def test_a_missing_gpu_is_named():
     recipe = fleet.SGD(steps=1, learning_rate=1, sampling_rate=1)
     with pytest.raises(Unsupported, match="no GPU for device 'cuda'"):
-        fleet.train(fleet.Linear(1, 2), recipe, [[0.0]], [0], models=1, seed=0, device="cuda")
+        fleet.train(
+            fleet.LogisticRegression(1, 2), recipe, [[0.0]], [0], models=1, seed=0, device="cuda"
+        )
 
 
 @on_gpu
@@ -58,7 +60,7 @@ def test_draws_on_a_gpu_are_the_same_bits():
 @pytest.mark.parametrize(
     "architecture",
     [
-        fleet.Linear(inputs=16, classes=3),
+        fleet.LogisticRegression(inputs=16, classes=3),
         fleet.MLP(inputs=16, hidden=(8, 8), classes=3, activation="tanh"),
         fleet.MLP(inputs=16, hidden=(32,), classes=3),
         fleet.CNN(inputs=(1, 4, 4), channels=(4,), classes=3, activation="tanh"),

@@ -12,7 +12,7 @@ from tellapart.fleet import _chunks, _random  # noqa: E402
 from tellapart.fleet._chunks import row_length, rows_of  # noqa: E402
 
 NETS = [
-    fleet.Linear(inputs=8, classes=3),
+    fleet.LogisticRegression(inputs=8, classes=3),
     fleet.MLP(inputs=8, hidden=(5,), classes=3),
     fleet.MLP(inputs=8, hidden=(5, 4), classes=3, activation="tanh"),
     fleet.CNN(inputs=(2, 2, 2), channels=(3,), classes=3),

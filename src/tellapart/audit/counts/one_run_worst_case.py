@@ -98,16 +98,16 @@ def certificate(
     for among a few b, and among more only where they may decide whether it stays below that.
     """
     coarse = np.linspace(0.0, widest, _COARSE)
-    found = _solved(guesses, coarse, profile)
-    if found is None:
+    proof = _solved(guesses, coarse, profile)
+    if proof is None:
         return None
-    chance, used = found.p_value(profile), np.flatnonzero(found.weights > 0)
+    chance, used = proof.p_value(profile), np.flatnonzero(proof.weights > 0)
     decided = level is not None and not level <= chance <= _REFINED * level
     if decided or used.size == 0:
-        return found
+        return proof
     low, high = max(used[0] - 1, 0), min(used[-1] + 1, _COARSE - 1)
     finer = _solved(guesses, np.linspace(coarse[low], coarse[high], _FINE), profile)
-    return found if finer is None or finer.p_value(profile) > chance else finer
+    return proof if finer is None or finer.p_value(profile) > chance else finer
 
 
 def _solved(guesses: Guesses, log_ratios: Array, profile: Profile) -> Certificate | None:
@@ -254,10 +254,10 @@ class CurveTest:
         """How likely so many right guesses or more are at most, if the claim is true."""
         if right <= self.made / 2 or not self.exact:
             return 1.0
-        found = certificate(
+        proof = certificate(
             Guesses(self.canaries, self.made, right), self._both.delta, self._widest, self.level
         )
-        return 1.0 if found is None else found.p_value(self._both.delta)
+        return 1.0 if proof is None else proof.p_value(self._both.delta)
 
     def by_recursion(self, right: int) -> bool:
         """Whether the recursion alone refutes the claim."""
@@ -307,11 +307,11 @@ def mu_lower(guesses: Guesses, level: float) -> float:
     if mu == 0 or not 2 <= guesses.made <= MOST_GUESSES:
         return mu
     claim = GaussianCurve(mu * FURTHER)
-    found = certificate(guesses, claim.delta, _widest(claim, guesses.canaries))
-    if found is None:
+    proof = certificate(guesses, claim.delta, _widest(claim, guesses.canaries))
+    if proof is None:
         return mu
-    return max(mu, largest_refuted(_below(found, level), recursion.LARGEST_MU))
+    return max(mu, largest_refuted(_below(proof, level), recursion.LARGEST_MU))
 
 
-def _below(found: Certificate, level: float) -> Callable[[float], bool]:
-    return lambda mu: mu == 0 or found.p_value(GaussianCurve(mu).delta) < level
+def _below(proof: Certificate, level: float) -> Callable[[float], bool]:
+    return lambda mu: mu == 0 or proof.p_value(GaussianCurve(mu).delta) < level

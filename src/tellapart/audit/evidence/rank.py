@@ -204,9 +204,9 @@ class RankEvidence(Evidence):
 
 def _ends(look: Look) -> dict[End, tuple[int, int]]:
     """How many are the reference and how many are tested, from either end."""
-    one, other = look.reference, look.tested
+    reference, tested = look.reference, look.tested
     other_end = End.CLEAR if look.end is End.FLAG else End.FLAG
-    return {look.end: (one, other), other_end: (other, one)}
+    return {look.end: (reference, tested), other_end: (tested, reference)}
 
 
 def _sides(look: Look) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import os
 import time
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -66,13 +66,13 @@ class LanguageModel:
             return []
         given = self.tokenizer(list(texts), return_special_tokens_mask=True)
         pairs = zip(given["input_ids"], given["special_tokens_mask"], strict=True)
-        found = [
+        tokenized = [
             _Tokens(np.array(ids[:max_tokens]), np.array(own[:max_tokens])) for ids, own in pairs
         ]
         longest = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
         embeddings = getattr(self.model, "get_input_embeddings", lambda: None)()
         known = getattr(embeddings, "num_embeddings", None)
-        for number, (text, tokens) in enumerate(zip(texts, found, strict=True)):
+        for number, (text, tokens) in enumerate(zip(texts, tokenized, strict=True)):
             if longest is not None and tokens.ids.size > longest:
                 rule = f"be at most {longest} tokens long for this model, or set max_tokens"
                 _checks.refuse(f"texts[{number}]", rule, text)
@@ -85,7 +85,7 @@ class LanguageModel:
             if not tokens.scored.any():
                 rule = "have a token after the first: of that one a causal model says nothing"
                 _checks.refuse(f"texts[{number}]", rule, text)
-        return found
+        return tokenized
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,28 +224,28 @@ def losses(
         _checks.refuse("texts", "not be empty", texts)
     if not isinstance(progress, bool):
         _checks.function(progress=progress)
-    found = model.tokens(every, cut)
+    tokens = model.tokens(every, cut)
     # The longest first: memory that does not suffice shows at once.
-    order = sorted(range(len(every)), key=lambda k: -found[k].ids.size)
-    where = None if folder is None else _folder(folder, model, found)
+    order = sorted(range(len(every)), key=lambda k: -tokens[k].ids.size)
+    where = None if folder is None else _folder(folder, model, tokens)
     kept: dict[int, Array] = {}
-    pace = _Pace(sum(each.ids.size for each in found))
+    pace = _Pace(sum(each.ids.size for each in tokens))
     with shown(progress, "texts", len(every)) as tell, _scoring(model.model):
         for part in range(0, len(order), _PART):
             some = order[part : part + _PART]
             file = None if where is None else where / f"part-{part // _PART:05d}.npz"
-            done = None if file is None else _read(file, [found[k] for k in some])
+            done = None if file is None else _read(file, [tokens[k] for k in some])
             if done is not None:
                 kept.update(zip(some, done, strict=True))
-                pace.left -= sum(found[k].ids.size for k in some)
+                pace.left -= sum(tokens[k].ids.size for k in some)
                 continue
             for start in range(0, len(some), size):
                 deadline.check()
                 if tell is not None:
                     tell((part + start) / len(order))
                 several = some[start : start + size]
-                kept.update(zip(several, _batch(model, [found[k] for k in several]), strict=True))
-                pace.after(sum(found[k].ids.size for k in several))
+                kept.update(zip(several, _batch(model, [tokens[k] for k in several]), strict=True))
+                pace.after(sum(tokens[k].ids.size for k in several))
             if file is not None:
                 _files.whole(file, partial(_write, rows=[kept[k] for k in some]))
         if tell is not None:
@@ -337,7 +337,7 @@ def _scoring(model: Any) -> Iterator[None]:
 def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     """The losses of the texts' own tokens; short texts are filled up on the right and masked."""
     torch = _torch()
-    weights = getattr(model.model, "parameters", tuple)()
+    weights: Iterable[Any] = getattr(model.model, "parameters", tuple)()
     device = next((each.device for each in weights), torch.device("cpu"))
     shape = len(some), max(each.ids.size for each in some)
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
@@ -367,12 +367,12 @@ def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     return rows
 
 
-def _folder(folder: str | os.PathLike[str], model: LanguageModel, found: list[_Tokens]) -> Path:
+def _folder(folder: str | os.PathLike[str], model: LanguageModel, tokens: list[_Tokens]) -> Path:
     asked = {
         "format": 1,
         "versions": checkpoints.versions(),
-        "texts": len(found),
-        "tokens": checkpoints.data_fingerprint([[each.ids, each.special] for each in found]),
+        "texts": len(tokens),
+        "tokens": checkpoints.data_fingerprint([[each.ids, each.special] for each in tokens]),
         "model": _weights(model.model),
     }
     where, _ = checkpoints.opened_folder(folder, asked, "scoring")

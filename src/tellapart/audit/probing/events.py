@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tellapart._checks import Array
-from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.calling.outputs import CallOutputs
 from tellapart.audit.probing.classifiers import combined, fitted
 from tellapart.audit.probing.features.extract import Encoding, Features, learn
 from tellapart.audit.probing.scorers import Scorer, by_cell, plain, readings
@@ -53,11 +53,11 @@ class Event:
     clears: bool
     read: Encoding
 
-    def scores(self, outputs: Outputs) -> Array:
+    def scores(self, outputs: CallOutputs) -> Array:
         """The scores of these outputs."""
         return self.scorer(self.read(outputs))
 
-    def happened(self, outputs: Outputs) -> NDArray[np.bool_]:
+    def happened(self, outputs: CallOutputs) -> NDArray[np.bool_]:
         """Whether each output lies beyond the cut."""
         scores = self.scores(outputs)
         return np.asarray(scores > self.cut if self.higher else scores < self.cut)
@@ -77,7 +77,7 @@ class EventSearch:
     features: Callable[[Any], Any] | None = None
     classifier: Any = None
 
-    def __call__(self, aside: tuple[Outputs, Outputs], level: float, kept: int) -> Event:
+    def __call__(self, aside: tuple[CallOutputs, CallOutputs], level: float, kept: int) -> Event:
         """The event that should show most on ``kept`` calls, from some that are set aside."""
         read = learn(*aside, self.features)
         known = [read(outputs) for outputs in aside]

@@ -32,7 +32,7 @@ from tellapart.audit.probing.calling.independence import (
     never_changes,
     traced,
 )
-from tellapart.audit.probing.calling.outputs import ENDS, HANGS, Broken, Outputs, joined, packed
+from tellapart.audit.probing.calling.outputs import ENDS, HANGS, Broken, CallOutputs, joined, packed
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding
 from tellapart.errors import InvalidArgument, Unsupported
@@ -47,7 +47,7 @@ _OF_WORDS = (What.CATEGORY, What.COUNT, What.FIRST)
 def refuse_if_calls_share(
     caller: Caller,
     inputs: tuple[Any, Any],
-    outputs: tuple[Outputs, Outputs],
+    outputs: tuple[CallOutputs, CallOutputs],
     read: Encoding,
     seed: int,
     *,
@@ -72,7 +72,7 @@ def refuse_if_calls_share(
         raise Unsupported(str(Dependence(reason)))
 
 
-def _both(read: Encoding, before: Outputs, after: Outputs) -> tuple[Array, Array]:
+def _both(read: Encoding, before: CallOutputs, after: CallOutputs) -> tuple[Array, Array]:
     """Read together, so that long lists are cut alike."""
     matrix = read(joined([before, after])).matrix
     return matrix[: len(before)], matrix[len(before) :]
@@ -121,7 +121,7 @@ def unlikely(hits: int, drawn: int, marked: int, count: int) -> float:
 def _kept(
     caller: Caller,
     inputs: tuple[Any, Any],
-    outputs: tuple[Outputs, Outputs],
+    outputs: tuple[CallOutputs, CallOutputs],
     read_off: list[Array],
     read: Encoding,
 ) -> Iterator[str]:
@@ -170,7 +170,7 @@ STARTS_AFRESH = (
 def refuse_unjudgeable(
     caller: Caller,
     inputs: tuple[Any, Any],
-    outputs: tuple[Outputs, Outputs],
+    outputs: tuple[CallOutputs, CallOutputs],
     traces: tuple[CallTrace, CallTrace] | None = None,
 ) -> None:
     """Raise where calls say nothing: none gave a value, all gave None, or they share their noise.
@@ -212,7 +212,7 @@ def refuse_if_all_broke(first: CallTrace, second: CallTrace) -> None:
 
 
 def kept_noise(
-    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[Outputs, Outputs]
+    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[CallOutputs, CallOutputs]
 ) -> Dependence | None:
     """Whether outputs that never change do change in another start, or with other seeds.
 

@@ -19,7 +19,7 @@ from tellapart.audit.evidence.base import Power, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, from_counts
 from tellapart.audit.probing.calling.caller import detect_convention, refuse_equal_inputs
 from tellapart.audit.probing.calling.calls import draw
-from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.calling.outputs import CallOutputs
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.features.columns import What
 from tellapart.audit.probing.features.extract import Encoding, learn
@@ -328,7 +328,7 @@ def _answers(centres: Any) -> Both:
     return first, second
 
 
-def _floats(first: Outputs, second: Outputs, centres: Both | None) -> Encoding:
+def _floats(first: CallOutputs, second: CallOutputs, centres: Both | None) -> Encoding:
     """How the floats of an output are read."""
     arrays = [side.values for side in (first, second) if isinstance(side.values, np.ndarray)]
     if any(array.dtype.kind != "f" for array in arrays):

@@ -25,7 +25,7 @@ from tellapart.audit.evidence.base import claimed_delta, promised
 from tellapart.audit.evidence.count import CORNER, uncounted
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
-from tellapart.audit.probing.calling.outputs import Outputs, packed
+from tellapart.audit.probing.calling.outputs import CallOutputs, packed
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.verdict import alternative, less_noise
 from tellapart.curve.atomic import AtomicCurve
@@ -50,7 +50,7 @@ _LIKELY, _REACH = 2.7, 4
 _ROUNDING = 1e-6
 
 
-class _Draws(NamedTuple):
+class _SimulatedOutputs(NamedTuple):
     """Outputs on both inputs, higher where the second is likelier; and all of them.
 
     ``outputs`` are listed, rising, or stand for their neighbours; ``masses`` say how likely each is
@@ -180,12 +180,12 @@ class _Chosen(NamedTuple):
     rates: tuple[float, float] = (0.0, 0.0)
 
 
-def _packed(outputs: tuple[Array, Array]) -> tuple[Outputs, Outputs]:
+def _packed(outputs: tuple[Array, Array]) -> tuple[CallOutputs, CallOutputs]:
     absent, present = outputs
     return packed(absent), packed(present)
 
 
-def _chosen(draws: _Draws, event: Event, kept: int) -> _Chosen:
+def _chosen(draws: _SimulatedOutputs, event: Event, kept: int) -> _Chosen:
     """Ranks of the output itself have their power; of any other score none is promised."""
     happens = event.happened(packed(draws.outputs))
     if not event.by_rank:
@@ -198,7 +198,7 @@ def _chosen(draws: _Draws, event: Event, kept: int) -> _Chosen:
     return _Chosen(End.CLEAR if event.clears else End.FLAG, rank)
 
 
-def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _Draws:
+def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _SimulatedOutputs:
     """Outputs of the claimed noise, or of the mechanism that leaks just as much as the truth."""
     if isinstance(claim, AdditiveNoise):
         quieter = less_noise(claim, strength)
@@ -218,7 +218,7 @@ def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _Draws:
     )
 
 
-def _of_noise(mechanism: AdditiveNoise) -> _Draws:
+def _of_noise(mechanism: AdditiveNoise) -> _SimulatedOutputs:
     law, shift = mechanism.noise, mechanism.sensitivity
 
     def drawn(uniform: Array) -> tuple[Array, Array]:
@@ -228,21 +228,21 @@ def _of_noise(mechanism: AdditiveNoise) -> _Draws:
         reach = float(law.cut(np.array([_UNSEEN]))[0]) + shift
         if reach < _MOST_LISTED:
             outputs = np.arange(-reach, reach + 1)
-            return _Draws(drawn, outputs, (law.at(outputs), law.at(outputs - shift)))
+            return _SimulatedOutputs(drawn, outputs, (law.at(outputs), law.at(outputs - shift)))
     return _standing_for(drawn)
 
 
-def _standing_for(drawn: Callable[[Array], tuple[Array, Array]]) -> _Draws:
+def _standing_for(drawn: Callable[[Array], tuple[Array, Array]]) -> _SimulatedOutputs:
     """Quantiles on either input, each for as much as lies about it."""
     middles = (np.arange(_GRID) + 0.5) / _GRID
     outputs = np.concatenate(drawn(np.column_stack([middles, middles])))
     order, mass = np.argsort(outputs), np.full(_GRID, 1 / _GRID)
     none = np.zeros(_GRID)
     masses = np.concatenate([mass, none])[order], np.concatenate([none, mass])[order]
-    return _Draws(drawn, outputs[order], masses)
+    return _SimulatedOutputs(drawn, outputs[order], masses)
 
 
-def _of_corners(corners: Array, truth: TradeoffCurve) -> _Draws:
+def _of_corners(corners: Array, truth: TradeoffCurve) -> _SimulatedOutputs:
     """One output for each stretch of the curve with one likelihood ratio."""
     shares = truth.tpr(corners)
 
@@ -254,4 +254,4 @@ def _of_corners(corners: Array, truth: TradeoffCurve) -> _Draws:
 
     masses = (np.diff(side, prepend=0.0)[::-1] for side in (corners, shares))
     absent, present = masses
-    return _Draws(drawn, -np.arange(len(corners), dtype=float)[::-1], (absent, present))
+    return _SimulatedOutputs(drawn, -np.arange(len(corners), dtype=float)[::-1], (absent, present))

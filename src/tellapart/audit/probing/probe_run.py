@@ -33,7 +33,7 @@ from tellapart.audit.probing.calling.caller import (
 )
 from tellapart.audit.probing.calling.calls import calls_apart, draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
-from tellapart.audit.probing.calling.outputs import Outputs, joined
+from tellapart.audit.probing.calling.outputs import CallOutputs, joined
 from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
@@ -109,7 +109,7 @@ def probe(
     tellapart.testing.assert_private : the same as one line of a test suite
     """
     curve = curve_of(claim, "claim")
-    told = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
+    at_most = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     for name, given in (("features", features), ("progress", progress)):
@@ -120,7 +120,7 @@ def probe(
     seek = EventSearch(claimed_delta(curve), features, checked(classifier))
     if until_decided and not isinstance(curve, GuaranteeCurve):
         raise Unsupported("until_decided tests claims of (ε, δ) alone; leave it out")
-    kept, count = None, pace.USUAL if told is None else told
+    kept, count = None, pace.USUAL if at_most is None else at_most
     if folder is not None:
         asked = {
             "claim": repr(claim),
@@ -136,7 +136,7 @@ def probe(
         purse.hint = f"or run the same again: finished calls are kept in {folder}"
     few = 2 * _FIRST if until_decided else FEWEST
     takes_size = asked_for(mechanism)[1] if callable(mechanism) else False
-    least = few if told is None or until_decided else told
+    least = few if at_most is None or until_decided else at_most
     purse.needed = pace.in_all(least, batches=takes_size)
     with pace.spending(purse):
         caller = detect_convention(mechanism, d0, d1, timeout=timeout, seed=key)
@@ -150,8 +150,8 @@ def probe(
                     purse.refuse()
             elif not until_decided:
                 each = pace.seconds_a_call(caller, d0, key)
-                count = _affordable(claim, caller, told, each, 1 - confidence, purse)
-        elif told is None and not until_decided:  # which ends when it is decided
+                count = _affordable(claim, caller, at_most, each, 1 - confidence, purse)
+        elif at_most is None and not until_decided:  # which ends when it is decided
             each = pace.seconds_a_call(caller, d0, key)
             fits = pace.affordable(2 * each, pace.MINUTE)
             slow = fits < pace.FEW
@@ -178,15 +178,15 @@ def probe(
 def _affordable(
     claim: Subject,
     caller: Caller,
-    told: int | None,
+    samples: int | None,
     each: float,
     level: float,
     purse: pace.Purse,
 ) -> int:
     """How many calls on each input fit into the budget; refused where they could refute nothing."""
     fits = pace.fitting(caller, each, purse.plannable)
-    fewest = fewest_calls(claim, level) if told is None else told
-    count = fits if told is None else told
+    fewest = fewest_calls(claim, level) if samples is None else samples
+    count = fits if samples is None else samples
     purse.needed = purse.calls + 2 * (fewest + calls_apart(caller, fewest))
     if fits < fewest:
         purse.refuse(each)
@@ -258,7 +258,7 @@ def _certified(calls: Calls, seek: EventSearch, confidence: float) -> Evidence:
 
 
 def _refuse_if_shared(
-    calls: Calls, home: tuple[Outputs, Outputs], aside: int, event: Event
+    calls: Calls, home: tuple[CallOutputs, CallOutputs], aside: int, event: Event
 ) -> None:
     """Raise where calls share something; the calls set aside are asked where no others are home."""
     few = len(home[0]) - aside < min(aside, _ENOUGH)
@@ -317,7 +317,7 @@ def of_calls(evidence: Evidence, calls: int, about: str = "") -> Evidence:
     return evidence
 
 
-def remarks(caller: Caller, home: tuple[Outputs, Outputs]) -> str:
+def remarks(caller: Caller, home: tuple[CallOutputs, CallOutputs]) -> str:
     """A remark where the mechanism fails on one input, or changes its inputs."""
     for name, outputs in zip(("d0", "d1"), home, strict=True):
         broken = outputs.first_broken()
@@ -392,16 +392,16 @@ def _drawn(
     seed: int,
     place: int,
     kept: KeptCalls | None,
-) -> list[Outputs]:
+) -> list[CallOutputs]:
     return [draw(caller, data, count, (seed, k, place), kept=kept) for k, data in enumerate(inputs)]
 
 
-def _sought(past: list[Outputs], seek: EventSearch) -> Event:
+def _sought(past: list[CallOutputs], seek: EventSearch) -> Event:
     with deadline.unpaid():
         return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
 
 
-def _happened(event: Event, fresh: list[Outputs]) -> tuple[Array, Array]:
+def _happened(event: Event, fresh: list[CallOutputs]) -> tuple[Array, Array]:
     """Whether the event happened on each input, in the order in which it incriminates."""
     absent, present = (event.happened(outputs) for outputs in fresh)
     if event.clears:

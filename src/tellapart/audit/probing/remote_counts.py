@@ -31,13 +31,13 @@ from tellapart.audit.probing.calling.independence import (
     traced,
 )
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.outputs import Outputs
+from tellapart.audit.probing.calling.outputs import CallOutputs
 from tellapart.audit.probing.events import Event
 from tellapart.audit.probing.exchangeability import refuse_unjudgeable
 from tellapart.errors import Unsupported
 
 T = TypeVar("T")
-Pair = tuple[Outputs, Outputs]
+Pair = tuple[CallOutputs, CallOutputs]
 
 # So many calls on each input send a score each; more are counted where they were made.
 AT_HOME = 2**20
@@ -64,7 +64,7 @@ class Calls:
         return first, second
 
     def others(
-        self, home: Pair, make: Callable[[Outputs], T], merge: Callable[[T, T], T] | None = None
+        self, home: Pair, make: Callable[[CallOutputs], T], merge: Callable[[T, T], T] | None = None
     ) -> list[list[T]]:
         """What is made of all further blocks, of each input."""
         if len(home[0]) == self.count:
@@ -106,7 +106,7 @@ class _Scored(NamedTuple):
 class _Scoring:
     event: Event
 
-    def __call__(self, outputs: Outputs) -> _Scored:
+    def __call__(self, outputs: CallOutputs) -> _Scored:
         return _Scored(self.event.scores(outputs), traced(outputs))
 
 
@@ -155,13 +155,13 @@ class _Counting:
     places: tuple[_ScoreCut, ...]
     length: int | None
 
-    def __call__(self, outputs: Outputs) -> _Tally:
+    def __call__(self, outputs: CallOutputs) -> _Tally:
         scores = self.event.scores(outputs)
         happened = np.array([place.count(scores) for place in self.places], dtype=np.int64)
         return _Tally(len(scores), happened, signatures(outputs, self.length))
 
 
-def signatures(outputs: Outputs, length: int | None) -> tuple[bytes, ...]:
+def signatures(outputs: CallOutputs, length: int | None) -> tuple[bytes, ...]:
     """The signatures of one block, if it is long enough to have one."""
     sign = None if length is None else signature(outputs, length)
     return () if sign is None else (sign,)
@@ -194,7 +194,7 @@ def counted(calls: Calls, home: Pair, aside: int, event: Event, confidence: floa
     return _evidence(event, places, sides[0], sides[1], 1 - confidence)
 
 
-def _near(counting: _Counting, outputs: Outputs, aside: int) -> list[_Tally]:
+def _near(counting: _Counting, outputs: CallOutputs, aside: int) -> list[_Tally]:
     """Blocks that came home: their signatures, and counts of what was not set aside."""
     whole = [outputs[start : start + BLOCK] for start in range(0, len(outputs), BLOCK)]
     signs = tuple(sign for block in whole for sign in signatures(block, counting.length))

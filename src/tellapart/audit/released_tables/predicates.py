@@ -26,7 +26,7 @@ Clause = tuple[int, float, float]
 
 def singled_out(pool: Array, descriptions: Iterable[list[Clause]]) -> Mask:
     """Who of the pool is the only one that some description fits."""
-    found = np.zeros(len(pool), dtype=np.bool_)
+    matching = np.zeros(len(pool), dtype=np.bool_)
     for description in descriptions:
         fits = np.ones(len(pool), dtype=np.bool_)
         for column, low, high in description:
@@ -34,8 +34,8 @@ def singled_out(pool: Array, descriptions: Iterable[list[Clause]]) -> Mask:
             fits &= np.isnan(values) if np.isnan(low) else (values >= low) & (values <= high)
         (who,) = np.nonzero(fits)
         if who.size == 1:
-            found[who] = True
-    return found
+            matching[who] = True
+    return matching
 
 
 def univariate(tables: AlignedTables, attacks: int, rng: np.random.Generator) -> Mask:

@@ -254,33 +254,33 @@ def tables(
         _drawn(rows, many, run.generator((start, _TARGETS, k)))
         for k, rows in enumerate((data.original, data.control))
     ]
-    found = [("exact copies", [nearest_records.copies(data, rows) for rows in drawn])]
+    scored = [("exact copies", [nearest_records.copies(data, rows) for rows in drawn])]
     alone = predicates.univariate(data, many, run.generator((start, _UNIVARIATE)))
-    found.append(("singling out (1 column)", _split(data, alone)))
+    scored.append(("singling out (1 column)", _split(data, alone)))
     if len(places) > 1:
         generator = run.generator((start, _MULTIVARIATE))
         several = predicates.multivariate(data, many, wide, generator)
-        found.append((f"singling out ({min(wide, len(places))} columns)", _split(data, several)))
+        scored.append((f"singling out ({min(wide, len(places))} columns)", _split(data, several)))
         compared = sum(map(len, halves)) + len(hidden) * (len(places) - 1)
         total = compared * sum(map(len, drawn)) * len(data.released)
         with _progress.shown(progress, "% of the attacks", 100) as tell:
             work = _Work(total, tell)
             linked = [nearest_records.linked(data, rows, halves, work) for rows in drawn]
-            found.append(("linkability", linked))
+            scored.append(("linkability", linked))
             for secret in hidden:
                 known = [place for place in places.values() if place != secret]
                 hits = [
                     nearest_records.inferred(data, rows, secret, known, near, work)
                     for rows in drawn
                 ]
-                found.append((f"inference of {data.columns[secret]}", hits))
+                scored.append((f"inference of {data.columns[secret]}", hits))
             if tell is not None:
                 tell(1.0)
-    share = level / len(found)
+    share = level / len(scored)
     every = max(len(data.original), len(data.control)) <= many
     made = tuple(
         TableAttack(name, hits, other, share, every or name.startswith("singling out"))
-        for name, (hits, other) in found
+        for name, (hits, other) in scored
     )
     shared = int(nearest_records.standing(data.original, data.control).sum())
     return TableAudit(made, 1 - level, data.rounded, shared)
@@ -345,5 +345,5 @@ def _drawn(rows: Array, most: int, rng: np.random.Generator) -> Array:
     return rows if len(rows) <= most else rows[rng.choice(len(rows), most, replace=False)]
 
 
-def _split(data: AlignedTables, found: Mask) -> list[Mask]:
-    return [found[: len(data.original)], found[len(data.original) :]]
+def _split(data: AlignedTables, parts: Mask) -> list[Mask]:
+    return [parts[: len(data.original)], parts[len(data.original) :]]

@@ -186,7 +186,7 @@ class Answers(Domain[Moved]):
         return np.rint(answers) if self._whole else answers
 
 
-class Counted(NamedTuple):
+class KeyCounts(NamedTuple):
     """How often each key occurs, and which key one record more has."""
 
     counts: tuple[int, ...]
@@ -194,7 +194,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tallies(Domain[Counted]):
+class Tallies(Domain[KeyCounts]):
     """How many records have each key, as a dictionary of the keys that occur.
 
     One record more is one more of one key, which may be new. ``largest`` bounds the counts.
@@ -211,7 +211,7 @@ class Tallies(Domain[Counted]):
         object.__setattr__(self, "keys", distinct(2, keys=self.keys))
         _checks.whole(1, largest=self.largest)
 
-    def pair(self, draft: Counted) -> Pair:
+    def pair(self, draft: KeyCounts) -> Pair:
         """The tallies without the record, and with it."""
         more = [count + (k == draft.place) for k, count in enumerate(draft.counts)]
         first, second = (
@@ -220,33 +220,33 @@ class Tallies(Domain[Counted]):
         )
         return first, second
 
-    def telling(self) -> Iterator[Counted]:
+    def telling(self) -> Iterator[KeyCounts]:
         """A first record, a new key beside others, and every step of one count."""
         steps = np.linspace(0, self.largest - 1, min(self.largest, _STEPS)).astype(int).tolist()
         for count, other, place in by_rank(steps, (0, self.largest), (0, len(self.keys) - 1)):
             counts = [other] * len(self.keys)
             counts[place] = count
-            yield Counted(tuple(counts), place)
+            yield KeyCounts(tuple(counts), place)
 
-    def drawn(self, count: int, rng: np.random.Generator) -> list[Counted]:
+    def drawn(self, count: int, rng: np.random.Generator) -> list[KeyCounts]:
         """Tallies at random, some keys absent."""
         return [self._random(rng) for _ in range(count)]
 
-    def _random(self, rng: np.random.Generator) -> Counted:
+    def _random(self, rng: np.random.Generator) -> KeyCounts:
         size = len(self.keys)
         counts = rng.integers(0, self.largest, size) * rng.integers(0, 2, size)
-        return Counted(tuple(counts.tolist()), int(rng.integers(size)))
+        return KeyCounts(tuple(counts.tolist()), int(rng.integers(size)))
 
-    def near(self, draft: Counted, count: int, rng: np.random.Generator) -> list[Counted]:
+    def near(self, draft: KeyCounts, count: int, rng: np.random.Generator) -> list[KeyCounts]:
         """One count changed, or the record's key."""
         return [self._mutated(draft, rng) for _ in range(count)]
 
-    def _mutated(self, draft: Counted, rng: np.random.Generator) -> Counted:
+    def _mutated(self, draft: KeyCounts, rng: np.random.Generator) -> KeyCounts:
         at, counts = int(rng.integers(len(self.keys))), list(draft.counts)
         if rng.random() < 0.3:
-            return Counted(tuple(counts), at)
+            return KeyCounts(tuple(counts), at)
         counts[at] = int(np.clip(counts[at] + rng.choice([-1, 1]), 0, self.largest - 1))
-        return Counted(tuple(counts), draft.place)
+        return KeyCounts(tuple(counts), draft.place)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ Record = tuple[Any, ...]
 _CORNERS = 30
 
 
-class Between(NamedTuple):
+class BoundedNumber(NamedTuple):
     """A number within bounds, whole where they are; ``odd`` are values beside them, as NaN."""
 
     low: float
@@ -60,7 +60,7 @@ class Among(NamedTuple):
         return self.corners[rng.integers(len(self.corners))]
 
 
-Field = Between | Among
+Field = BoundedNumber | Among
 
 
 class Changed(NamedTuple):
@@ -220,7 +220,7 @@ class Numbers(Records):
         self.check_rows()
 
     def fields(self) -> tuple[Field, ...]:
-        return (Between(self.low, self.high, self.odd),) * (self.width or 1)
+        return (BoundedNumber(self.low, self.high, self.odd),) * (self.width or 1)
 
     def made(self, record: Record) -> Any:
         return record[0] if self.width is None else list(record)
@@ -262,7 +262,7 @@ class Tables(Records):
 def _column(name: str, described: Any) -> Field:
     if isinstance(described, tuple) and len(described) == 2:
         ordered(*described)
-        return Between(*described)
+        return BoundedNumber(*described)
     if not isinstance(described, list):
         _checks.refuse(f"column {name}", "be two bounds or a list of options", described)
     return Among(distinct(2, **{f"column {name}": described}))

@@ -22,7 +22,7 @@ from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
-from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
+from tellapart.audit.probing.calling.outputs import Broken, CallOutputs, joined
 from tellapart.audit.probing.events import EventSearch
 from tellapart.audit.probing.probe_run import FEWEST, probe
 from tellapart.audit.searching.domain import Domain
@@ -238,11 +238,11 @@ def _fitting(
 def _affordable(counts: _Counts, least: int, each: float) -> _Counts:
     """What was asked for, and of the rest as many calls as take about a minute."""
     allowed = pace.MINUTE
-    told = each * ((counts.race or 0) + 2 * (counts.probe or 0))
+    fixed = each * ((counts.race or 0) + 2 * (counts.probe or 0))
     usual = each * (_USUAL.race + 2 * _USUAL.probe)
     if counts.race or counts.probe:
         usual = each * (2 * _USUAL.probe if counts.race else _USUAL.race)
-    share = min(max(allowed - told, 0) / usual, 1.0)
+    share = min(max(allowed - fixed, 0) / usual, 1.0)
     race = counts.race or max(int(share * _USUAL.race), least)
     probed = counts.probe or pace.affordable(each, each * share * _USUAL.probe)
     total = each * (race + 2 * probed)
@@ -412,6 +412,6 @@ class _PairPromise:
         return self.seek((absent, present), _LEVEL, int(_MORE * count)).promise
 
 
-def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+def _called(caller: Caller, data: Any, count: int, rng: np.random.Generator) -> CallOutputs:
     """Calls in blocks, here: where pairs are shared among workers, their calls are not."""
     return joined([caller.block(data, size, rng) for size in block_sizes(count)])

@@ -42,7 +42,7 @@ class StatedTraining:
 
 
 @dataclass(frozen=True)
-class Check:
+class ConformanceCheck:
     """One test of conformance; ``p_value`` is corrected for all that it looked at itself.
 
     A fact that no chance could explain has the p-value 0.
@@ -65,7 +65,7 @@ class TrainingSums:
     gains: dict[str, list[float]] = field(default_factory=dict)
     sizes: list[int] = field(default_factory=list)
     drawn: NDArray[np.int64] = field(init=False)
-    facts: list[Check] = field(default_factory=list)
+    facts: list[ConformanceCheck] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.squares = np.zeros(len(self.stated.layers))
@@ -104,7 +104,7 @@ class TrainingSums:
                 yield f" (part {at} of the model)", slice(int(end) - k, int(end))
 
 
-def checks(sums: TrainingSums) -> tuple[Check, ...]:
+def checks(sums: TrainingSums) -> tuple[ConformanceCheck, ...]:
     """Every test, with its p-value; facts first."""
     facts = list(sums.facts)
     if not np.all(np.isfinite(sums.by_step)):
@@ -115,35 +115,35 @@ def checks(sums: TrainingSums) -> tuple[Check, ...]:
     return (*facts, *_noise(sums), *_gains(sums), *_batches(sums))
 
 
-def corrected(tests: Sequence[Check]) -> list[float]:
+def corrected(tests: Sequence[ConformanceCheck]) -> list[float]:
     """p-values for all tests together (Bonferroni); facts need no correction."""
     many = sum(not test.fact for test in tests)
     return [0.0 if test.fact else min(many * test.p_value, 1.0) for test in tests]
 
 
-def fact(name: str, words: str) -> Check:
+def fact(name: str, words: str) -> ConformanceCheck:
     """What no chance explains."""
-    return Check(name, words, 0.0, fact=True)
+    return ConformanceCheck(name, words, 0.0, fact=True)
 
 
 # -- noise -----------------------------------------------------------------------------------------
 
 
-def _noise(sums: TrainingSums) -> Iterator[Check]:
+def _noise(sums: TrainingSums) -> Iterator[ConformanceCheck]:
     stated, steps = sums.stated, len(sums.by_step)
     sizes = np.array(stated.layers, dtype=float)
     by_layer = _two_sided_chi2(sums.squares, steps * sizes)
     worst = int(np.argmin(by_layer))
     ratio = math.sqrt(sums.squares[worst] / (steps * sizes[worst])) if steps else 1.0
     words = f"{stated.names[worst]} has {_times(ratio)}"
-    yield Check("noise of a layer", words, _any_of(by_layer[worst], len(sizes)))
+    yield ConformanceCheck("noise of a layer", words, _any_of(by_layer[worst], len(sizes)))
 
     total, squares = float(sizes.sum()), np.array(sums.by_step)
     by_step = _two_sided_chi2(squares, np.full(steps, total))
     worst = int(np.argmin(by_step))
     ratio = math.sqrt(squares[worst] / total)
     words = f"step {worst + 1} has {_times(ratio)}"
-    yield Check("noise of a step", words, _any_of(by_step[worst], steps))
+    yield ConformanceCheck("noise of a step", words, _any_of(by_step[worst], steps))
     yield _alike(sums)
     yield _size_shows(sums, squares, total)
 
@@ -159,14 +159,14 @@ def _two_sided_chi2(squares: Array, freedom: Array) -> Array:
     return np.asarray(np.minimum(2 * np.minimum(below, above), 1.0))
 
 
-def _alike(sums: TrainingSums) -> Check:
+def _alike(sums: TrainingSums) -> ConformanceCheck:
     """The largest correlation of two steps' noise: its square is Beta(1/2, (k − 1)/2)."""
     name = "noise of two steps alike"
     sketches = np.array(sums.sketches)
     steps = len(sketches)
     parts = [(said, cut) for said, cut in sums.parts() if cut.stop - cut.start >= _FEWEST]
     if steps < 2 or not parts or not np.all(np.isfinite(sketches)):
-        return Check(name, "nothing to compare", 1.0)
+        return ConformanceCheck(name, "nothing to compare", 1.0)
     best = (1.0, 0.0, (0, 0), "")
     for said, cut in parts:
         unit = sketches[:, cut].astype(float)
@@ -181,44 +181,44 @@ def _alike(sums: TrainingSums) -> Check:
     words = (
         f"steps {first + 1} and {second + 1} have noise with correlation {short(largest, 3)}{said}"
     )
-    return Check(name, words, _any_of(p_value, len(parts) * steps * (steps - 1) // 2))
+    return ConformanceCheck(name, words, _any_of(p_value, len(parts) * steps * (steps - 1) // 2))
 
 
-def _size_shows(sums: TrainingSums, squares: Array, total: float) -> Check:
+def _size_shows(sums: TrainingSums, squares: Array, total: float) -> ConformanceCheck:
     """Batches above their median size against the others: the ratio of their noises is F."""
     sizes = np.array(sums.sizes)
     large = sizes > np.median(sizes)
     many, few = int(large.sum()), int((~large).sum())
     name = "batch size shows in the noise"
     if not many or not few or not np.all(np.isfinite(squares)):
-        return Check(name, "all batches have one size", 1.0)
+        return ConformanceCheck(name, "all batches have one size", 1.0)
     above, below = squares[large].mean(), squares[~large].mean()
     if not below:
-        return Check(name, "small batches have no noise", 0.0 if above else 1.0)
+        return ConformanceCheck(name, "small batches have no noise", 0.0 if above else 1.0)
     ratio, freedom = above / below, (many * total, few * total)
     p_value = min(2 * min(fdtr(*freedom, ratio), fdtrc(*freedom, ratio)), 1.0)
     words = f"large batches have {short(math.sqrt(ratio), 3)} times the noise of small ones"
-    return Check(name, words, float(p_value))
+    return ConformanceCheck(name, words, float(p_value))
 
 
 # -- clipping --------------------------------------------------------------------------------------
 
 
-def _gains(sums: TrainingSums) -> Iterator[Check]:
+def _gains(sums: TrainingSums) -> Iterator[ConformanceCheck]:
     for kind, (beyond, many) in sums.gains.items():
         gain = 1 + beyond / max(many, 1.0)
         words = f"canaries {kind} move the release by {short(gain, 3)} clipping norms, not 1"
         if not math.isfinite(beyond):
-            yield Check(f"canaries {kind}", words, 0.0)
+            yield ConformanceCheck(f"canaries {kind}", words, 0.0)
             continue
         score = abs(beyond) / (sums.stated.noise * math.sqrt(max(many, 1.0)))
-        yield Check(f"canaries {kind}", words, min(float(2 * ndtr(-score)), 1.0))
+        yield ConformanceCheck(f"canaries {kind}", words, min(float(2 * ndtr(-score)), 1.0))
 
 
 # -- batches ---------------------------------------------------------------------------------------
 
 
-def _batches(sums: TrainingSums) -> Iterator[Check]:
+def _batches(sums: TrainingSums) -> Iterator[ConformanceCheck]:
     stated, steps = sums.stated, len(sums.sizes)
     total, chances = sum(sums.sizes), steps * stated.records
     words = (
@@ -226,12 +226,12 @@ def _batches(sums: TrainingSums) -> Iterator[Check]:
         f"{short(stated.rate, 3)} are stated"
     )
     # Fewer records at the same noise are no worse: only too many refute.
-    yield Check("sampling rate", words, float(upper_tail(total, chances, stated.rate)))
+    yield ConformanceCheck("sampling rate", words, float(upper_tail(total, chances, stated.rate)))
 
     most = int(sums.drawn.max(initial=0))
     above = float(upper_tail(most, steps, stated.rate))
     words = f"one record is in {most} of {steps} batches"
-    yield Check("a record drawn too often", words, _any_of(above, stated.records))
+    yield ConformanceCheck("a record drawn too often", words, _any_of(above, stated.records))
 
     middle, reach, chance = central_sizes(stated.records, stated.rate)
     central = int(np.sum(np.abs(np.array(sums.sizes) - middle) <= reach))
@@ -239,7 +239,7 @@ def _batches(sums: TrainingSums) -> Iterator[Check]:
         f"{central} of {steps} batches have {_span(middle, reach)} records, "
         f"{short(chance * steps, 3)} are expected of Poisson samples"
     )
-    yield Check("batch sizes", words, _two_sided_binomial(central, steps, chance))
+    yield ConformanceCheck("batch sizes", words, _two_sided_binomial(central, steps, chance))
 
 
 def central_sizes(records: int, rate: float) -> tuple[int, int, float]:

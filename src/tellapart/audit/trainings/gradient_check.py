@@ -136,8 +136,8 @@ class GradientCheck:
         ]
         output = self._model(*twice)
         slopes = torch.stack([slope, slope]) / 2
-        found = torch.autograd.grad(output, self._layers, slopes, allow_unused=True)
-        pairs = zip(self._layers, found, strict=True)
+        gradients = torch.autograd.grad(output, self._layers, slopes, allow_unused=True)
+        pairs = zip(self._layers, gradients, strict=True)
         return output[0].detach(), [torch.zeros_like(p) if g is None else g for p, g in pairs]
 
 
@@ -155,6 +155,6 @@ def _norm(parts: list[Any]) -> float:
     return math.sqrt(sum(float(part.double().square().sum()) for part in parts))
 
 
-def _far(one: Any, other: Any, least: float) -> bool:
+def _far(first: Any, other: Any, least: float) -> bool:
     """Whether two outputs differ by more than rounding; NaN differs from everything."""
-    return not _norm([one - other]) <= _TOLERANCE * max(_norm([other]), least)
+    return not _norm([first - other]) <= _TOLERANCE * max(_norm([other]), least)

@@ -261,16 +261,16 @@ def _copies(mask: Mask, coins: Coins, p: float) -> MaskTest:
     """
     models, records = mask.shape
     _, _, sizes = _kinds(mask.T)
-    found = int((sizes // 2).sum())
-    tried = {2**k for k in range(_MOST_PAIRS.bit_length()) if 2**k < found}
-    tried |= {min(found, _MOST_PAIRS)} - {0}
+    pairs = int((sizes // 2).sum())
+    tried = {2**k for k in range(_MOST_PAIRS.bit_length()) if 2**k < pairs}
+    tried |= {min(pairs, _MOST_PAIRS)} - {0}
     bounds = [
         float(gammaln(records + 1) - gammaln(records - 2 * k + 1) - gammaln(k + 1))
         - k * np.log(2)
         + _log_all_copied(k, models, records, coins, p)
         for k in tried
     ]
-    many = f"{found:,} pairs of records have" if found != 1 else "1 pair of records has"
+    many = f"{pairs:,} pairs of records have" if pairs != 1 else "1 pair of records has"
     said = f"{many} the same coins in all {models:,} models, or opposite ones"
     return MaskTest(said, float(np.exp(min([0.0, *bounds]))))
 
@@ -381,7 +381,7 @@ def fair_cells(inside: Mask, prior: ArrayLike, rng: np.random.Generator) -> Mask
     return np.asarray(rng.random(inside.shape) < chance)
 
 
-class Pairs(NamedTuple):
+class MatchedPairs(NamedTuple):
     """Matched records of one model, one of each pair in: two places, and whether the first is."""
 
     first: Whole
@@ -389,10 +389,10 @@ class Pairs(NamedTuple):
     first_in: Mask
 
 
-def matched(inside: Mask, rng: np.random.Generator) -> Pairs:
+def matched(inside: Mask, rng: np.random.Generator) -> MatchedPairs:
     """Records that are in, matched by chance with as many that are out."""
     members, others = (rng.permutation(np.flatnonzero(side)) for side in (inside, ~inside))
     count = min(members.size, others.size)
     members, others = members[:count], others[:count]
     first, second = np.minimum(members, others), np.maximum(members, others)
-    return Pairs(first, second, first == members)
+    return MatchedPairs(first, second, first == members)

@@ -152,8 +152,8 @@ class Matrix:
         ``coins`` must be given; ``inclusion`` is the path of the mask where it has a file of its
         own; further options are those of `Matrix`. See `tellapart.audit.trainings.matrix_files`.
         """
-        found = matrix_files.read(path, options.pop("inclusion", None))
-        return cls(**_with_coins(found | options))
+        contents = matrix_files.read(path, options.pop("inclusion", None))
+        return cls(**_with_coins(contents | options))
 
     @classmethod
     def from_tables(
@@ -164,8 +164,8 @@ class Matrix:
         Members and non-members of the target model, with columns score_orig, score_ref_0,
         member_ref_0 and so on, as frames or dicts of columns.
         """
-        found = matrix_files.privacy_guard(members, non_members, population)
-        return cls(**(found | options))
+        contents = matrix_files.privacy_guard(members, non_members, population)
+        return cls(**(contents | options))
 
     @property
     def models(self) -> int:
@@ -277,8 +277,8 @@ class Matrix:
         if not records.size:
             raise Unsupported("no record was in and out of enough models to be audited by itself")
         played = self._played(attack, rows, records)
-        found = game_evidence(played, confidence, attack=_scaled(attack), delta=delta)
-        evidence = cast(RankEvidence, found)  # as of one target at a time
+        judged = game_evidence(played, confidence, attack=_scaled(attack), delta=delta)
+        evidence = cast(RankEvidence, judged)  # as of one target at a time
         said = " ".join(filter(None, [evidence.about, self._said]))
         trust = (*evidence.assumptions, *self._assumptions)
         return replace(evidence, about=said, neighbours=self._neighbours, assumptions=trust)

@@ -46,7 +46,7 @@ from tellapart import _checks
 from tellapart.audit.trainings.inclusion import Coins, first_of_each, mask_of
 from tellapart.data import columns, npz, parquet
 from tellapart.data.ranked import Mask
-from tellapart.data.scores_and_labels import Meaning
+from tellapart.data.scores_and_labels import CellMeaning
 from tellapart.data.sources import FileLimits, Source
 from tellapart.errors import BadScores, InvalidArgument, NoColumn
 
@@ -107,21 +107,21 @@ def read(path: str | os.PathLike[str], inclusion: str | os.PathLike[str] | None)
     if not place.exists():
         raise BadScores(f"path must name a file or folder that is there, got {str(place)!r}")
     if place.is_dir():
-        found = _folder(place, mask_given=inclusion is not None)
+        contents = _folder(place, mask_given=inclusion is not None)
     else:
         readers = {".npz": _npz, ".npy": _npy, ".parquet": _parquet}
         reader = readers.get(place.suffix.lower())
         if reader is None:
             raise BadScores(f"a matrix must be {_KINDS}, got {place}")
-        found = reader(place)
+        contents = reader(place)
     if inclusion is not None:
-        found["inclusion"] = _loaded(Path(inclusion))
-    if "inclusion" not in found:
+        contents["inclusion"] = _loaded(Path(inclusion))
+    if "inclusion" not in contents:
         raise InvalidArgument(
             f"inclusion must be given for {place}: the path of a mask, one row a model and one "
             "column a record"
         )
-    return found
+    return contents
 
 
 def _loaded(path: Path) -> Numbers:
@@ -148,19 +148,19 @@ def _npz(path: Path) -> dict[str, Any]:
 
 
 def _one_of(there: Sequence[str], names: Sequence[str], path: Path) -> str:
-    found = _some_of(there, names, path)
-    if found is None:
+    chosen = _some_of(there, names, path)
+    if chosen is None:
         raise BadScores(
             f"{path} must have one of {', '.join(names)}, has {columns.listed(list(there))}"
         )
-    return found
+    return chosen
 
 
 def _some_of(there: Sequence[str], names: Sequence[str], path: Path) -> str | None:
-    found = [name for name in names if name in there]
-    if len(found) > 1:
-        raise BadScores(f"{path} must have one of {', '.join(found)}, has all of them: keep one")
-    return found[0] if found else None
+    present = [name for name in names if name in there]
+    if len(present) > 1:
+        raise BadScores(f"{path} must have one of {', '.join(present)}, has all of them: keep one")
+    return present[0] if present else None
 
 
 def _parquet(path: Path) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _parquet(path: Path) -> dict[str, Any]:
     scores = np.empty(shape, dtype=np.asarray(table[number]).dtype)
     scores[at] = np.asarray(table[number])
     inside = np.zeros(shape[:2], dtype=np.bool_)
-    member, _ = Meaning(offers_drop=False).members(
+    member, _ = CellMeaning(offers_drop=False).members(
         mask, table[mask], lambda row: parquet.place_of(row, source)
     )
     inside[at[:2]] = member
@@ -233,21 +233,21 @@ def _lira(place: Path, experiments: list[Path]) -> dict[str, Any]:
     numbers = np.array(rows)
     if len({row.shape for row in kept}) > 1 or kept[0].ndim != 1 or len(kept[0]) < len(rows[0]):
         raise BadScores(f"keep.npy must have one entry for each record in {place}")
-    found = {
+    arguments = {
         "scores": numbers,
         "inclusion": np.array(kept)[:, : numbers.shape[1]],
         "outputs": Outputs.LOGIT,
     }
     numbered = [_NUMBERED.match(folder.name) for folder in experiments]
     if not all(numbered):
-        return found | {"coins": Coins.INDEPENDENT} | _kept_share(experiments[0])
+        return arguments | {"coins": Coins.INDEPENDENT} | _kept_share(experiments[0])
     total = int(numbered[0][1]) if numbered[0] else 0
     if total != len(experiments):
         raise BadScores(
             f"{place} must have all of {total} experiments, as each record is in the same number "
             f"of them, has {len(experiments)}"
         )
-    return found | {"coins": Coins.BALANCED}
+    return arguments | {"coins": Coins.BALANCED}
 
 
 def _kept_share(experiment: Path) -> dict[str, float]:
@@ -309,13 +309,13 @@ def _privacy_meter(place: Path, mask_given: bool) -> dict[str, Any]:
             f"the first {len(signals):,} columns of memberships.npy, run_mia.py some by chance)"
         )
     inside = mask[: signals.shape[1]]
-    found = {"scores": signals.T, "outputs": Outputs.CONFIDENCE}
+    arguments = {"scores": signals.T, "outputs": Outputs.CONFIDENCE}
     population = files[0].with_name(files[0].name.replace("_signals.npy", "_signals_pop.npy"))
     if population.is_file():
-        found[_POPULATION] = _loaded(population).T
+        arguments[_POPULATION] = _loaded(population).T
     if mask_given:
-        return found
-    return found | {"inclusion": inside, "coins": _paired_coins(inside)}
+        return arguments
+    return arguments | {"inclusion": inside, "coins": _paired_coins(inside)}
 
 
 def _paired_coins(inside: Mask) -> Coins:
@@ -335,15 +335,15 @@ def privacy_guard(members: Any, non_members: Any, population: Any = None) -> dic
     if len(scores) != len(others):
         _checks.refuse("non_members", f"have columns of {len(scores) - 1} models", len(others) - 1)
     inside[0], outside[0] = True, False
-    found = {
+    arguments = {
         "scores": np.concatenate([scores, others], axis=1),
         "inclusion": np.concatenate([inside, outside], axis=1),
         "outputs": Outputs.CONFIDENCE,
         "coins": Coins.BALANCED,
     }
     if population is not None:
-        found[_POPULATION] = _guarded(population, "population")[0]
-    return found
+        arguments[_POPULATION] = _guarded(population, "population")[0]
+    return arguments
 
 
 def _guarded(table: Any, name: str) -> tuple[Numbers, Mask]:

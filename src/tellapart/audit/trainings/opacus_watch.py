@@ -196,11 +196,11 @@ class OpacusWatch:
                 layer.grad.view(-1)[at] += self.updates.clip * value
                 continue
             held = layer.grad_sample
-            one = held[-1] if isinstance(held, list) else held
-            more = one.new_zeros((int(drawn.coins.sum()), layer.numel()))
+            latest = held[-1] if isinstance(held, list) else held
+            more = latest.new_zeros((int(drawn.coins.sum()), layer.numel()))
             row = torch.as_tensor(rows[here], device=layer.device)
             more[row, at] = (LONG * self.updates.clip * value).to(more.dtype)
-            joined = torch.cat([one, more.view(-1, *layer.shape)])
+            joined = torch.cat([latest, more.view(-1, *layer.shape)])
             layer.grad_sample = [*held[:-1], joined] if isinstance(held, list) else joined
 
     def _read(self) -> None:

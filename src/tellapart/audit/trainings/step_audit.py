@@ -165,7 +165,7 @@ def step(
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
     _same_neighbours(promise, setting)
-    told = None if samples is None else _checks.whole(_FEWEST, 10**9, samples=samples)
+    at_most = None if samples is None else _checks.whole(_FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     pairs = _kept(family(setting), only)
@@ -174,13 +174,13 @@ def step(
     shown: dict[int, Verdict] = {}
     share = level / len(pairs)
     purse = pace.Purse(seconds, hint="or keep fewer pairs by only=")
-    fewest = _FEWEST if told or not purse.limited else fewest_calls(promise, share)
-    purse.needed = len(pairs) * pace.in_all(told or fewest, batches=takes_size)
+    fewest = _FEWEST if at_most or not purse.limited else fewest_calls(promise, share)
+    purse.needed = len(pairs) * pace.in_all(at_most or fewest, batches=takes_size)
     with pace.spending(purse):
         deadline.before_call()
         releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
         looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
-        calls = told or _affordable(ScoredStep(step, looks[0]), pairs, key, fewest, purse)
+        calls = at_most or _affordable(ScoredStep(step, looks[0]), pairs, key, fewest, purse)
         purse.needed = len(pairs) * pace.in_all(calls, batches=takes_size)
         with _progress.shown(progress, "pairs", len(pairs)) as tell:
             for done, place in enumerate(most_telling_first(pairs, setting.clip)):

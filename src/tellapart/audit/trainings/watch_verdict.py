@@ -12,7 +12,7 @@ from tellapart._numeric.text import short
 from tellapart._shown import Displayed
 from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.level_budget import Entry, LevelBudget
-from tellapart.audit.trainings.conformance import Check, StatedTraining, corrected
+from tellapart.audit.trainings.conformance import ConformanceCheck, StatedTraining, corrected
 from tellapart.audit.trainings.step_bets import StepBets
 from tellapart.audit.verdict import NOT_REFUTED
 from tellapart.errors import NotCertified
@@ -43,7 +43,7 @@ class WatchVerdict(Displayed):
 
     stated: StatedTraining
     bets: StepBets
-    checks: tuple[Check, ...]
+    checks: tuple[ConformanceCheck, ...]
     confidence: float
     conformance: float
     remarks: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class WatchVerdict(Displayed):
         return self.bets.log_wealth(self.mu_claimed) >= -math.log(1 - self._sure)
 
     @cached_property
-    def failed(self) -> tuple[Check, ...]:
+    def failed(self) -> tuple[ConformanceCheck, ...]:
         """The tests of conformance that refute the stated mechanism, the surest first."""
         both = zip(corrected(self.checks), self.checks, strict=True)
         bad = [(p, at, check) for at, (p, check) in enumerate(both) if p <= self.conformance]
@@ -129,9 +129,9 @@ class WatchVerdict(Displayed):
         )
         if not self.refuted:
             return f"NOT REFUTED: {claim}, at {percent(self.confidence)} confidence"
-        found = [self._leak] if self.not_private else []
-        found += [self.failed[0].words] if self.failed else []
-        return f"REFUTED: {claim}: {'; '.join(found)}"
+        reasons = [self._leak] if self.not_private else []
+        reasons += [self.failed[0].words] if self.failed else []
+        return f"REFUTED: {claim}: {'; '.join(reasons)}"
 
     @property
     def _leak(self) -> str:
@@ -173,7 +173,7 @@ class WatchVerdict(Displayed):
             )
         return f"not refuted at {sure} confidence ({many} tests)."
 
-    def p_of(self, check: Check) -> str:
+    def p_of(self, check: ConformanceCheck) -> str:
         """The p-value of a test of conformance, corrected for all of them, in words."""
         if check.fact:
             return "a fact, not a test"

@@ -37,7 +37,7 @@ _IN_ONE, _IN_ALL = "in one coordinate", "in every layer"
 
 
 @dataclass(frozen=True, eq=False)
-class Canaries:
+class StepCanaries:
     """The canaries of one step: unit vectors with few coordinates each, and their coins.
 
     Entry k says that canary ``rows[k]`` has ``entries[k]`` in coordinate ``places[k]``. No two
@@ -78,7 +78,7 @@ class UpdateWatch:
     rng: np.random.Generator
     sums: TrainingSums = field(init=False)
     remarks: list[str] = field(default_factory=list)
-    _drawn: Canaries | None = field(default=None, init=False)
+    _drawn: StepCanaries | None = field(default=None, init=False)
     _last: Array | None = field(default=None, init=False)
     _seen: list[tuple[NDArray[Any], ...]] = field(default_factory=list, init=False)
 
@@ -97,7 +97,7 @@ class UpdateWatch:
         """How many coordinates a gradient has."""
         return sum(self.stated.layers)
 
-    def draw(self) -> Canaries:
+    def draw(self) -> StepCanaries:
         """Fresh canaries for the next step, in fresh coordinates, in by fresh fair coins."""
         rows, places, entries, groups = [], [], [], []
         alone = self._spread()
@@ -120,7 +120,7 @@ class UpdateWatch:
             groups += [int(self._block[layer])] * int(alone[layer])
             count += int(alone[layer])
         total = everywhere + count
-        self._drawn = Canaries(
+        self._drawn = StepCanaries(
             np.array(rows, dtype=np.intp),
             np.array(places, dtype=np.intp),
             np.array(entries),

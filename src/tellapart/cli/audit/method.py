@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from tellapart._checks import refuse
-from tellapart.audit import Band, Credible, Fixed, Guessing, Independent, Prior, Ranks, Split
+from tellapart.audit import (
+    Band,
+    Credible,
+    Fixed,
+    Guessing,
+    IndependentCanaries,
+    Prior,
+    Ranks,
+    Split,
+)
 from tellapart.audit.methods import Method
 from tellapart.cli.options import Option, Whole
 from tellapart.cli.report_text import Confidence
@@ -106,13 +115,13 @@ class MethodOptions:
             shares[name] = _share(share)
         return shares or None
 
-    def for_one_run(self, delta: float) -> list[Guessing] | Split | Independent | None:
+    def for_one_run(self, delta: float) -> list[Guessing] | Split | IndependentCanaries | None:
         """The method for one run; None lets the claim fix how many canaries to guess."""
         self.unused("one-run", "threshold")
-        known: dict[str | None, Split | Independent | None] = {
+        known: dict[str | None, Split | IndependentCanaries | None] = {
             None: None,
             "split": Split(delta=delta, seed=self.seed),
-            "independent": Independent(),
+            "independent": IndependentCanaries(),
         }
         if self.method not in known:
             rule = "be split or independent, or be left out, with --design one-run"

@@ -273,11 +273,11 @@ def check(
     """
     try:
         kept = ta.BudgetLedger.open(ledger, name=name)
-        found = kept.check(head)
+        checked = kept.check(head)
     except BadLedger as bad:
         Output(as_json).say(*ledger_text.damaged(ledger, str(bad)))
         return Exit.NO
-    Output(as_json).say(*ledger_text.sound(kept, found))
+    Output(as_json).say(*ledger_text.sound(kept, checked))
     return Exit.DONE
 
 

@@ -57,8 +57,8 @@ def spent(ledger: BudgetLedger, line: LedgerLine) -> Answer:
         if line.earlier:
             terminal.line(console, _EARLIER)
 
-    told = {"spent": True, **_told(line)}
-    return {"ledger": ledger.where, **told, "left": ledger.left()}, text
+    data = {"spent": True, **_told(line)}
+    return {"ledger": ledger.where, **data, "left": ledger.left()}, text
 
 
 def refused(ledger: BudgetLedger, mechanism: str, why: str) -> Answer:
@@ -68,8 +68,8 @@ def refused(ledger: BudgetLedger, mechanism: str, why: str) -> Answer:
         terminal.title(console, "NO: nothing was spent")
         terminal.line(console, f"{_as_options(why)}.")
 
-    told = {"allowed": False, "mechanism": mechanism, "why": why}
-    return {"ledger": ledger.where, **told, "left": ledger.left()}, text
+    data = {"allowed": False, "mechanism": mechanism, "why": why}
+    return {"ledger": ledger.where, **data, "left": ledger.left()}, text
 
 
 def allowed(ledger: BudgetLedger, mechanism: str, pot: str, cost: Decimal) -> Answer:
@@ -80,8 +80,8 @@ def allowed(ledger: BudgetLedger, mechanism: str, pot: str, cost: Decimal) -> An
         terminal.title(console, f"YES: it would cost {words} of the pot {pot}")
         terminal.line(console, "Nothing was spent; somebody else may be quicker.")
 
-    told = {"allowed": True, "mechanism": mechanism, "pot": pot, "cost": float(cost)}
-    return {"ledger": ledger.where, **told, "left": ledger.left()}, text
+    data = {"allowed": True, "mechanism": mechanism, "pot": pot, "cost": float(cost)}
+    return {"ledger": ledger.where, **data, "left": ledger.left()}, text
 
 
 # What a refusal says to Python, and what is typed here.
@@ -124,20 +124,25 @@ def log(ledger: BudgetLedger) -> Answer:
     return {"ledger": ledger.where, "steps": [_told(line) for line in lines]}, text
 
 
-def sound(ledger: BudgetLedger, found: LedgerCheck) -> Answer:
+def sound(ledger: BudgetLedger, checked: LedgerCheck) -> Answer:
     """A ledger whose lines are all as they were written."""
 
     def text(console: Console) -> None:
-        many = "1 line" if found.lines == 1 else f"{found.lines:,} lines"
+        many = "1 line" if checked.lines == 1 else f"{checked.lines:,} lines"
         terminal.title(console, f"SOUND: {many}, each as it was written", ledger.where)
-        terminal.line(console, f"Chain: {found.head}")
+        terminal.line(console, f"Chain: {checked.head}")
         said = "Note it elsewhere: --head shows later whether a line up to here was cut off."
         terminal.line(console, said)
-        for note in found.notes:
+        for note in checked.notes:
             terminal.item(console, f"{note[0].upper()}{note[1:]}.")
 
-    told = {"sound": True, "lines": found.lines, "head": found.head, "notes": list(found.notes)}
-    return {"ledger": ledger.where, **told}, text
+    data = {
+        "sound": True,
+        "lines": checked.lines,
+        "head": checked.head,
+        "notes": list(checked.notes),
+    }
+    return {"ledger": ledger.where, **data}, text
 
 
 def damaged(ledger: str, why: str) -> Answer:

@@ -83,7 +83,7 @@ class Bracket(NamedTuple):
         return least_mu(self.upper, at_least), most
 
 
-class OneSided(Bracket):
+class OneSidedBound(Bracket):
     """What no attacker can do, by a guarantee of the steps; that any attacker does it, none says.
 
     ``upper`` is the curve of no leak at all.

@@ -203,9 +203,9 @@ class TruncatedNegativeBinomial(Trials):
         return np.asarray(left * -np.expm1(-self.shape * grown) / whole)
 
     def log_chances(self, count: Array) -> Array:
-        one = float(self.log_density(np.ones(()), np.zeros(())))
+        at_one = float(self.log_density(np.ones(()), np.zeros(())))
         rising = gammaln(count + self.shape) - gammaln(1 + self.shape) - gammaln(count + 1)
-        return np.asarray(one + xlogy(count - 1, -math.expm1(-self.depth)) + rising)
+        return np.asarray(at_one + xlogy(count - 1, -math.expm1(-self.depth)) + rising)
 
     @property
     def _chance_room(self) -> float:

@@ -173,7 +173,7 @@ def _sometimes(attack: AtomicCurve, seen: float) -> AtomicCurve:
     return from_atoms(thinned(attack.losses, seen), attack.absent, present, Bound.UPPER)
 
 
-class _Cells(NamedTuple):
+class _EpochCells(NamedTuple):
     """Masses of cells under N, and under N times the sum of the A, and of the B."""
 
     noise: Array
@@ -199,7 +199,7 @@ def shuffled_attack(mu: float, steps: int, seen: float, delta: float) -> Tradeof
     return worst_case([largest, *(_curve(cells, seen, error) for cells, error in sums)])
 
 
-def _curve(cells: _Cells, seen: float, error: float) -> AtomicCurve:
+def _curve(cells: _EpochCells, seen: float, error: float) -> AtomicCurve:
     """From above, h0 = zeroed out: both worlds are N where the record is not seen."""
     absent, present = (
         seen * masses + (1 - seen) * cells.noise for masses in (cells.absent, cells.present)
@@ -207,7 +207,7 @@ def _curve(cells: _Cells, seen: float, error: float) -> AtomicCurve:
     return curve_on_side(contracted(absent, present), error, Bound.UPPER)
 
 
-def _largest(mu: float, steps: int) -> _Cells:
+def _largest(mu: float, steps: int) -> _EpochCells:
     """Cells of the largest output: it is below u with probability Φ(u)^(t − 1)·Φ(u − shift)."""
     edges = np.arange(-_REACH, 2 * mu + _REACH, _WIDTH)
     others = (steps - 1) * log_ndtr(edges)
@@ -218,16 +218,16 @@ def _largest(mu: float, steps: int) -> _Cells:
         above = np.concatenate([[1.0], -np.expm1(logs), [0.0]])
         return np.maximum(np.where(below[1:] > 0.5, -np.diff(above), np.diff(below)), 0.0)
 
-    return _Cells(cells(0.0), cells(2 * mu), cells(mu))
+    return _EpochCells(cells(0.0), cells(2 * mu), cells(mu))
 
 
-def _sums(mu: float, steps: int, slope: float) -> tuple[_Cells, float]:
+def _sums(mu: float, steps: int, slope: float) -> tuple[_EpochCells, float]:
     """Cells of Σ (A − slope·B), and how far off their masses may be, relatively."""
     edges = np.arange(-_REACH, 2 * mu + _REACH, _WIDTH)
     middles = np.concatenate([edges[:1], (edges[1:] + edges[:-1]) / 2, edges[-1:]])
     terms = np.exp(2 * mu * middles - 2 * mu * mu) - slope * np.exp(mu * middles - mu * mu / 2)
     unit = _UNIT * min(slope, 1.0)
-    single = values, cells = terms, _Cells(*(normal_cells(edges - s) for s in (0, 2 * mu, mu)))
+    single = values, cells = terms, _EpochCells(*(normal_cells(edges - s) for s in (0, 2 * mu, mu)))
     single_error = error = CELL_ERROR
     for _, double in additions(steps):
         deadline.check()
@@ -237,10 +237,10 @@ def _sums(mu: float, steps: int, slope: float) -> tuple[_Cells, float]:
     return cells._replace(present=cells.present / steps, absent=cells.absent / steps), error
 
 
-_Sum = tuple[Array, _Cells]
+_Sum = tuple[Array, _EpochCells]
 
 
-def _added(one: _Sum, other: _Sum, unit: float) -> tuple[Array, _Cells, int]:
+def _added(one: _Sum, other: _Sum, unit: float) -> tuple[Array, _EpochCells, int]:
     """The sum of two sums: values and cells, and the most terms that a cell is made of."""
     values, mine = one
     others, theirs = other
@@ -263,7 +263,7 @@ def _added(one: _Sum, other: _Sum, unit: float) -> tuple[Array, _Cells, int]:
     kept = (noise > 0) | (present > 0) | (absent > 0)
     with np.errstate(all="ignore"):
         values = np.where(noise > 0, mean / noise, centres)
-    cells = _Cells(noise[kept], present[kept], absent[kept])
+    cells = _EpochCells(noise[kept], present[kept], absent[kept])
     return values[kept], cells, int(terms.max())
 
 
@@ -271,7 +271,7 @@ def _ends(values: Array) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def _either(mine: _Cells, theirs: _Cells, block: slice, column: int) -> Array:
+def _either(mine: _EpochCells, theirs: _EpochCells, block: slice, column: int) -> Array:
     """The mean of a sum over two parts, where each pair of cells meets."""
     here, there = mine[column][block], theirs[column]
     pairs = np.multiply.outer(here, theirs.noise) + np.multiply.outer(mine.noise[block], there)

@@ -246,7 +246,7 @@ def _refuse_apart(name: str, values: Mapping[str, Any], shown: str) -> None:
         either = [[keys for keys in ways if key in keys] for key in pair]
         if not all(either) or any(set(pair) <= keys for keys in ways):
             continue
-        fits = [min(found, key=lambda keys: len(keys - set(values))) for found in either]
+        fits = [min(sets, key=lambda keys: len(keys - set(values))) for sets in either]
         needs = [
             [x for x in KINDS[name].parameters if x in fit - other - set(pair)]
             for fit, other in (fits, fits[::-1])

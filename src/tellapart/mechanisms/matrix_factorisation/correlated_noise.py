@@ -120,12 +120,12 @@ def matrix_mechanism(
         _checks.refuse("participations", rule, got)
     if participations is None:
         apart = 1 if min_separation is None else min_separation
-        found = matrix.sensitivity(apart, max_participations)
+        sensitivity = matrix.sensitivity(apart, max_participations)
     else:
-        found = matrix.sensitivity_of(participations)
+        sensitivity = matrix.sensitivity_of(participations)
     reach = 2.0 if _checks.member(Neighbours, neighbours=neighbours) is Neighbours.REPLACE else 1.0
-    answer = Gaussian(sigma, reach * found.most, neighbours=neighbours)
-    return MatrixMechanism(answer, reach * found.least)
+    answer = Gaussian(sigma, reach * sensitivity.most, neighbours=neighbours)
+    return MatrixMechanism(answer, reach * sensitivity.least)
 
 
 @dataclass(frozen=True, repr=False)

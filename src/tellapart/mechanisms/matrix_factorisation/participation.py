@@ -21,7 +21,7 @@ Places = NDArray[np.signedinteger[Any]]
 ROUNDING = 1e-12
 
 
-class Sensitivity(NamedTuple):
+class SensitivityRange(NamedTuple):
     """How far a record moves all answers together: what some record does, and what none exceeds."""
 
     least: float
@@ -33,17 +33,17 @@ class Sensitivity(NamedTuple):
         return self.least == self.most
 
 
-def exactly(value: float) -> Sensitivity:
+def exactly(value: float) -> SensitivityRange:
     """What some record reaches and none exceeds."""
-    return Sensitivity(float(value), float(value))
+    return SensitivityRange(float(value), float(value))
 
 
-def between(least: float, most: float) -> Sensitivity:
+def between(least: float, most: float) -> SensitivityRange:
     """Between two ends, which are one where they differ by rounding alone."""
-    return exactly(most) if least >= most * (1 - ROUNDING) else Sensitivity(least, most)
+    return exactly(most) if least >= most * (1 - ROUNDING) else SensitivityRange(least, most)
 
 
-def of_set(gram: Array) -> Sensitivity:
+def of_set(gram: Array) -> SensitivityRange:
     """For one set of steps, with the signs of its gradients as good as they are found."""
     most = math.sqrt(float(np.abs(gram).sum()))
     signs = np.ones((3, len(gram)))

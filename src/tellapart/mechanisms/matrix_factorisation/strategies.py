@@ -19,7 +19,7 @@ from tellapart._checks import Array
 from tellapart.mechanisms.matrix_factorisation.participation import (
     ROUNDING,
     Places,
-    Sensitivity,
+    SensitivityRange,
     best_listed,
     best_sets,
     between,
@@ -162,7 +162,7 @@ class Strategy(ABC):
 
     def sensitivity(
         self, min_separation: int = 1, max_participations: int | None = None
-    ) -> Sensitivity:
+    ) -> SensitivityRange:
         """The sensitivity for records that take part at most so often, so many steps apart.
 
         ``min_separation`` 1 allows every step, and without ``max_participations`` there is no other
@@ -182,7 +182,7 @@ class Strategy(ABC):
             times = min(fits, _checks.whole(1, max_participations=max_participations))
         return self._sensitivity(apart, times)
 
-    def _sensitivity(self, apart: int, times: int) -> Sensitivity:
+    def _sensitivity(self, apart: int, times: int) -> SensitivityRange:
         norms = self.column_norms()
         if times == 1:
             return exactly(norms.max())
@@ -204,7 +204,7 @@ class Strategy(ABC):
         sets = [np.arange(start, self.steps, apart)[:times] for start in starts]
         return between(max(of_set(signed[np.ix_(each, each)]).least for each in sets), most)
 
-    def sensitivity_of(self, participations: Iterable[Sequence[int]]) -> Sensitivity:
+    def sensitivity_of(self, participations: Iterable[Sequence[int]]) -> SensitivityRange:
         """The sensitivity for records that take part in the steps of one of these lists.
 
         >>> Strategy.identity(steps=4).sensitivity_of([[0, 2], [1, 3]]).most
@@ -214,14 +214,16 @@ class Strategy(ABC):
         if not listed:
             rule = "list the rounds of at least one record"
             _checks.refuse("participations", rule, participations)
-        worst = Sensitivity(0.0, 0.0)
+        worst = SensitivityRange(0.0, 0.0)
         for rounds in listed:
             chosen = [_checks.whole(0, self.steps - 1, participations=each) for each in rounds]
             if len(set(chosen)) != len(chosen):
                 _checks.refuse("participations", "name each round of a record once", rounds)
             if chosen:
-                one = of_set(self.gram(np.array(sorted(chosen))))
-                worst = Sensitivity(max(worst.least, one.least), max(worst.most, one.most))
+                of_pattern = of_set(self.gram(np.array(sorted(chosen))))
+                worst = SensitivityRange(
+                    max(worst.least, of_pattern.least), max(worst.most, of_pattern.most)
+                )
         return worst
 
 
@@ -282,7 +284,7 @@ class Toeplitz(Strategy):
             moved[lag:] += sizes[lag] * starts[:-lag]
         return np.asarray(moved)
 
-    def _sensitivity(self, apart: int, times: int) -> Sensitivity:
+    def _sensitivity(self, apart: int, times: int) -> SensitivityRange:
         column = self._padded()
         rises = np.maximum.accumulate(np.abs(column)[::-1])[::-1]
         # Of such coefficients it is worst to take part at once, and as soon as allowed again.
@@ -293,8 +295,8 @@ class Toeplitz(Strategy):
             # |CᵀC| is nowhere larger than for coefficients that are rounded up to fall.
             least = max(self._taking_part(column, apart, each) for each in (1, times))
             return between(least, min(falling, self._by_lags(apart, times)))
-        found = super()._sensitivity(apart, times)
-        return between(found.least, min(found.most, falling))
+        general = super()._sensitivity(apart, times)
+        return between(general.least, min(general.most, falling))
 
     def _by_lags(self, apart: int, times: int) -> float:
         """The programme over rows, all of which are no larger than one in the midst of |CᵀC|."""
@@ -437,8 +439,8 @@ def _optimised(steps: int, bands: int) -> tuple[float, ...]:
     start = np.cumprod((2 * k - 1) / (2 * k))  # of (1 − x)^(−1/2)
     if not start.size:
         return (1.0,)
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         log_error, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10}
     )
-    column = np.concatenate([[1.0], found.x])
+    column = np.concatenate([[1.0], optimum.x])
     return tuple((column / np.linalg.norm(column)).tolist())

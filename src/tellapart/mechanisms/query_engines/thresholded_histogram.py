@@ -70,12 +70,12 @@ class ThresholdedHistogram(EpsilonAtDelta):
         14.1224
         """
         d = _checks.inside_unit(delta=delta)
-        found = cls(noise, 0.0, keys)
-        each = -math.expm1(math.log1p(-d) / found.keys) * (1 - 1e-12)
+        histogram = cls(noise, 0.0, keys)
+        each = -math.expm1(math.log1p(-d) / histogram.keys) * (1 - 1e-12)
         with np.errstate(all="ignore"):
             cut = float(noise.noise.cut(np.array([each]))[0])
         step = 1.0 if noise.noise.whole else 0.0  # at the cut itself a whole number may lie
-        return cls(noise, noise.sensitivity + cut + step, found.keys)
+        return cls(noise, noise.sensitivity + cut + step, histogram.keys)
 
     def new_key(self) -> float:
         """The probability τ that a key which one person alone has is shown.

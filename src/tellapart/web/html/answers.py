@@ -12,7 +12,16 @@ from urllib.parse import urlencode
 from tellapart.drawing.icons import icons
 from tellapart.drawing.record import Drawing, Mark, Spot, Trace
 from tellapart.drawing.svg import svg, table, thumbnail
-from tellapart.web.answer import Answer, Card, Next, People, Release, Table, TextFile, Words
+from tellapart.web.answer import (
+    Answer,
+    Next,
+    NumberCard,
+    People,
+    PublishedRelease,
+    Table,
+    TextFile,
+    Words,
+)
 from tellapart.web.glossary import TERMS
 from tellapart.web.html.markup import Html, breakable, element, identifier, together
 from tellapart.web.view import View
@@ -49,10 +58,10 @@ def answer(view: View[Any], given: Answer, links: Mapping[str, str]) -> Html:
 
 
 def _say(view: View[Any], given: Answer) -> Html:
-    before, found, after = given.headline, "", ""
+    before, number_text, after = given.headline, "", ""
     if given.number:
-        before, found, after = given.headline.partition(given.number)
-    number_ = element("b", found, class_="number") if found else None
+        before, number_text, after = given.headline.partition(given.number)
+    number_ = element("b", number_text, class_="number") if number_text else None
     aside = element("span", " " + given.aside, class_="aside") if given.aside else None
     return element(
         "div",
@@ -73,13 +82,13 @@ def _with_term(words: str) -> Html:
     return together(words)
 
 
-def _cards(cards: Sequence[Card]) -> Html | None:
+def _cards(cards: Sequence[NumberCard]) -> Html | None:
     if not cards:
         return None
     return element("ul", *map(_card, cards), class_=f"cards of-{len(cards)}")
 
 
-def _card(card: Card) -> Html:
+def _card(card: NumberCard) -> Html:
     name = term(card.name, card.term) if card.term else element("span", card.name)
     unit = element("span", f" {card.unit}", class_="unit") if card.unit else None
     meter = None
@@ -102,9 +111,9 @@ def term(words: str, name: str) -> Html:
     own = identifier("term", words)
     button = element("button", words, type="button", class_="term", popovertarget=own)
     link = element("a", "Glossary", href=f"glossary#{identifier('g', name)}")
-    told = element("span", element("b", f"{name}: "), TERMS[name], " ", link, popover=True, id=own,
-                   class_="meaning")  # fmt: skip
-    return together(button, told)
+    text = (element("b", f"{name}: "), TERMS[name], " ", link)
+    bubble = element("span", *text, popover=True, id=own, class_="meaning")
+    return together(button, bubble)
 
 
 def _people(people: People) -> Html:
@@ -280,7 +289,7 @@ def _start(given: Answer, links: Mapping[str, str]) -> Html:
     return element("div", left, right, class_="start")
 
 
-def _found(release: Release) -> Html:
+def _found(release: PublishedRelease) -> Html:
     """A dot on a logarithmic line from a guess to everybody."""
     place = 4 + 192 * min(1.0, max(0.0, log10(max(release.found, 1.0)) / 2))
     return Html(

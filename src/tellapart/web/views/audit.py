@@ -26,7 +26,7 @@ from tellapart.mechanisms.subject import curve_of
 from tellapart.report import Report
 from tellapart.report.model import Input
 from tellapart.web import controls, limits
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 from tellapart.web.server import example
 from tellapart.web.view import Dropped, View
@@ -115,12 +115,13 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
         ),
     )
     # While the file lacks one that it is read by, there is no verdict, and another can be chosen.
-    found = seen.sides is not None or all(one.value in there for one in columns[:2])
-    if judged(state) and found and state.run in ("", *there):
+    settled = seen.sides is not None or all(column.value in there for column in columns[:2])
+    if judged(state) and settled and state.run in ("", *there):
         columns = tuple(
-            replace(one, locked=True) if isinstance(one, Select) else one for one in columns
+            replace(column, locked=True) if isinstance(column, Select) else column
+            for column in columns
         )
-    folded = not there or (not seen.question and found)
+    folded = not there or (not seen.question and settled)
     return [
         ControlGroup("1. File", (file, example)),
         ControlGroup(score_file.COLUMNS, columns, folded=folded),
@@ -132,15 +133,15 @@ def _column(
     label: str,
     value: str,
     there: tuple[str, ...],
-    found: str | None,
+    field_found: str | None,
     empty: str = "choose a column",
 ) -> Line | Select:
     """A list of the columns that the file has, where it is known; else a name to type."""
     if not there:
         return Line(field, label, value)
-    chosen = value or found or ""
+    chosen = value or field_found or ""
     names = [(name, name) for name in there]
-    if not found:
+    if not field_found:
         names.insert(0, ("", empty))
     if chosen and chosen not in there:
         names.append((chosen, chosen))
@@ -237,7 +238,7 @@ def _columns_wanted(held: Dropped, question: str) -> Answer:
     return Answer(
         headline="NO VERDICT: choose the columns",
         sentences=(question,),
-        cards=(Card("Verdict", "none yet", "", "step 1 is open: the columns of the file"),),
+        cards=(NumberCard("Verdict", "none yet", "", "step 1 is open: the columns of the file"),),
         parts=score_file.previewed(held),
     )
 
@@ -259,10 +260,10 @@ def _described(state: AuditState, held: Dropped, scores: Scores) -> Answer:
             "A description of one model bounds no ε and refutes no claim; for it, say one-model.",
         ),
         cards=(
-            Card("Verdict", "none yet", "", "step 2 is open"),
-            Card("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
-            Card("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
-            Card(
+            NumberCard("Verdict", "none yet", "", "step 2 is open"),
+            NumberCard("Members", f"{summary.members:,}", "scores", f"in {held.name}", "member"),
+            NumberCard("Non-members", f"{summary.non_members:,}", "scores", f"in {held.name}"),
+            NumberCard(
                 "Claim to be judged",
                 called(state.mechanism),
                 "",
@@ -352,10 +353,10 @@ def _wanted(state: AuditState) -> Answer:
         drawings=() if state.design == "one-model" else _claim(state),
         picture=state.picture,
         cards=(
-            Card("Verdict", "none yet", "", "pick a file first"),
-            Card("Claim", called(state.mechanism), "", "step 3", mark=Mark.PLAIN),
-            Card("Confidence", percent(state.confidence), "", "set it before you look"),
-            Card(
+            NumberCard("Verdict", "none yet", "", "pick a file first"),
+            NumberCard("Claim", called(state.mechanism), "", "step 3", mark=Mark.PLAIN),
+            NumberCard("Confidence", percent(state.confidence), "", "set it before you look"),
+            NumberCard(
                 "Experimental design",
                 state.design or "not said",
                 "",

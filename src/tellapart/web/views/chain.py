@@ -12,8 +12,8 @@ from tellapart.drawing.record import Axis, Drawing, Ink, Mark, Spot, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
-from tellapart.web.answer import Answer, Card, Next, Table, Words
-from tellapart.worlds import MarkovChain, Sum
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
+from tellapart.worlds import JointTable, MarkovChain, Sum
 from tellapart.worlds.frameworks import compare_frameworks, group_privacy, pufferfish
 from tellapart.worlds.frameworks.result import Side
 from tellapart.worlds.markov.bounds import chain_epsilon_bound, chain_scale_bound
@@ -99,10 +99,12 @@ def answer(asked: ChainQuestion) -> Answer:
         reports=True,
         number=enough.spent if enough.spent in headline else "",
         cards=(
-            Card("True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", factor, "", "of plain DP's: × 1"),
-            Card("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
-            Card(
+            NumberCard(
+                "True ε of that noise", plain.shown, "", f"independent records: {keep}", "ε"
+            ),
+            NumberCard("Noise needed", factor, "", "of plain DP's: × 1"),
+            NumberCard("Nominal ε to set", enough.spent, "", f"to keep {keep}"),
+            NumberCard(
                 "By group privacy",
                 whole,
                 "noise",
@@ -183,16 +185,29 @@ def _worst(chain: MarkovChain, scale: float) -> float:
 
 def document(asked: ChainQuestion) -> ResultDocument:
     """The report: noise by every method, and noise for ε under every framework."""
-    shown, model = answer(asked), asked.chain()
-    release = Laplace.with_epsilon(asked.epsilon)
+    command = _command(asked, " --report report.html")
+    return correlated_document(
+        answer(asked), asked.chain(), asked.epsilon, _TITLE, _ABOUT[:2], command
+    )
+
+
+def correlated_document(
+    shown: Answer,
+    model: MarkovChain | JointTable,
+    epsilon: float,
+    title: str,
+    about: tuple[str, ...],
+    command: str,
+) -> ResultDocument:
+    """The report on one model of correlated records, with what the view shows of it."""
     return report.of_correlated(
-        noise=choose.noise_table(model, Sum(), asked.epsilon),
-        frameworks=compare_frameworks(model, Sum(), release),
-        name=_TITLE,
-        about=(*shown.sentences, *_ABOUT[:2]),
-        release=f"Laplace noise for ε = {short(asked.epsilon)}",
+        noise=choose.noise_table(model, Sum(), epsilon),
+        frameworks=compare_frameworks(model, Sum(), Laplace.with_epsilon(epsilon)),
+        name=title,
+        about=(*shown.sentences, *about),
+        release=f"Laplace noise for ε = {short(epsilon)}",
         drawings=shown.drawings,
-        command=_command(asked, " --report report.html"),
+        command=command,
     )
 
 

@@ -21,7 +21,7 @@ from tellapart.report.results import compared, failures, least_tpr, outline
 from tellapart.report.writing import Document
 from tellapart.risk.catalogue import DELTA
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Card, Next, Table
+from tellapart.web.answer import Answer, Next, NumberCard, Table
 from tellapart.web.controls import Control, ControlGroup, Dial, Select
 from tellapart.web.view import View
 
@@ -316,22 +316,22 @@ def _cards(
     attack: Seen,
     delta: float,
     evidence: audit.Evidence | None,
-) -> tuple[Card, ...]:
+) -> tuple[NumberCard, ...]:
     limit, rate = compared(curve, attack.fpr, attack.tpr)
     needs = float(risk.least_epsilon(fpr=attack.fpr, tpr=attack.tpr, delta=delta))
     shown = None if evidence is None else evidence.epsilon_lower(delta).value
     lacks = "rates alone prove nothing: give both counts"
     if _unproved(state):
         lacks = "one model proves nothing" if state.design else "say how the counts were made"
-    proved = Card("Confidence", "none", "", lacks)
+    proved = NumberCard("Confidence", "none", "", lacks)
     if shown is not None:
         said = f"proved by the counts, at δ = {short(delta)}"
-        proved = Card(f"ε, {percent(state.confidence)} confidence", f"≥ {fixed(shown, False)}", "",
-                      said, "ε")  # fmt: skip
+        name = f"ε, {percent(state.confidence)} confidence"
+        proved = NumberCard(name, f"≥ {fixed(shown, False)}", "", said, "ε")
     return (
-        Card("TPR that the claim allows", limit, "", f"at FPR {short(attack.fpr)}", "TPR"),
-        Card("TPR reported", rate, "", f"guessing: {short(attack.fpr, 4)}"),
-        Card(
+        NumberCard("TPR that the claim allows", limit, "", f"at FPR {short(attack.fpr)}", "TPR"),
+        NumberCard("TPR reported", rate, "", f"guessing: {short(attack.fpr, 4)}"),
+        NumberCard(
             "Least ε that allows it", f"≥ {fixed(needs, False)}", "", f"at δ = {short(delta)}", "ε"
         ),
         proved,

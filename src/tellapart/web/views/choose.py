@@ -16,7 +16,7 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.frontiers import Frontier
 from tellapart.choose.limit import Limit
 from tellapart.decision import Decision
-from tellapart.decision.answer import Answer as Solved
+from tellapart.decision.answer import DecisionAnswer as Solved
 from tellapart.drawing.record import Drawing, Mark
 from tellapart.errors import InvalidArgument
 from tellapart.mechanisms.catalogue import NamedFamily, Term, terms

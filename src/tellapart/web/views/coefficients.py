@@ -18,7 +18,7 @@ from tellapart.pictures import INKS
 from tellapart.report.result_model import Number, ReportTable, ResultDocument
 from tellapart.report.results import made_by
 from tellapart.risk.catalogue import FPR, MEASURES, PRIOR, Measure
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.worlds import Adversary
 
 # The risks of the founding paper, as sentences name them; the catalogue says all else of them.
@@ -118,7 +118,7 @@ def answer(asked: CoefficientsQuestion) -> Answer:
 
 def _cards(
     asked: CoefficientsQuestion, without: CoefficientsRow, whole: CoefficientsRow
-) -> tuple[Card, ...]:
+) -> tuple[NumberCard, ...]:
     """The prior with and without what the attacker knows, and the ε that each allows."""
     limit = _limit(asked, whole.prior)
     risk = (
@@ -127,10 +127,12 @@ def _cards(
         else "above"
     )
     return (
-        Card("Largest ε for this attacker", _said(whole), "", "rounded conservatively", "ε"),
-        Card("Largest ε without knowledge", _said(without), "", "for a prior of 0.5"),
-        Card("Prior of this attacker", short(whole.prior, 3), "", "0.5 without knowledge", "prior"),
-        Card("Risk reached", risk, f"limit {short(asked.bound)}", asked.name),
+        NumberCard("Largest ε for this attacker", _said(whole), "", "rounded conservatively", "ε"),
+        NumberCard("Largest ε without knowledge", _said(without), "", "for a prior of 0.5"),
+        NumberCard(
+            "Prior of this attacker", short(whole.prior, 3), "", "0.5 without knowledge", "prior"
+        ),
+        NumberCard("Risk reached", risk, f"limit {short(asked.bound)}", asked.name),
     )
 
 

@@ -22,7 +22,7 @@ from tellapart.mechanisms.subject import Subject, curve_of, scope
 from tellapart.report.result_model import ResultDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls
-from tellapart.web.answer import Answer, Card, Next, Table, Words
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
 from tellapart.web.view import View
 from tellapart.web.views.explore import KINDS, MEMBERS, one_decimal
@@ -326,21 +326,21 @@ def _of(comparison: Comparison, place: int, key: str) -> Reading:
     return next(x for x in comparison.readings[place] if x.key == key)
 
 
-def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
+def _cards(comparison: Comparison, state: CompareState) -> tuple[NumberCard, ...]:
     """One for each: how many members are found, and its ε; who surely leaks least is marked."""
     names = _names(comparison.names)
-    found = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
+    readings = [_of(comparison, k, "tpr") for k in range(len(comparison.names))]
     epsilons = [_of(comparison, k, "epsilon") for k in range(len(comparison.names))]
     numbered = any(text.startswith("no. ") for text in _shortly(comparison.names).values())
     return tuple(
-        Card(
+        NumberCard(
             f"{k + 1}. {names[name]}" if numbered else names[name],
-            f"{_SIGNS[found[k].relation]}{one_decimal(100 * found[k].value, True)}",
+            f"{_SIGNS[readings[k].relation]}{one_decimal(100 * readings[k].value, True)}",
             "of 100",
             f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε "
             f"{epsilons[k].relation} {short(epsilons[k].value, 3, True)} at δ = "
             f"{short(state.at_delta)}",
-            mark=Mark.GOOD if _surely_least(found, k) else Mark.PLAIN,
+            mark=Mark.GOOD if _surely_least(readings, k) else Mark.PLAIN,
         )
         for k, name in enumerate(comparison.names)
     )
@@ -349,12 +349,12 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[Card, ...]:
 _SIGNS = {"=": "", "≤": "≤ "}
 
 
-def _surely_least(found: Sequence[Reading], place: int) -> bool:
+def _surely_least(readings: Sequence[Reading], place: int) -> bool:
     """Whether no other finds fewer, whatever lies below the bounds."""
-    least = found[place]
+    least = readings[place]
     return all(
         other.value >= least.value and (other.relation == "=" or least.relation == "≤")
-        for other in found
+        for other in readings
     )
 
 

@@ -10,18 +10,18 @@ from tellapart import decision
 from tellapart._numeric.text import fixed, short
 from tellapart.choose.named_limits import Setting, explained
 from tellapart.decision import Decision
-from tellapart.decision.answer import Answer as Solved
+from tellapart.decision.answer import DecisionAnswer as Solved
 from tellapart.decision.fields import NEIGHBOURS, TABLES
 from tellapart.decision.limits import LimitAnswer
 from tellapart.decision.missing import missing
-from tellapart.decision.open_questions import Question
+from tellapart.decision.open_questions import OpenQuestion
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.drawing.record import Mark
 from tellapart.errors import Infeasible, InvalidArgument, NotCertified, Unsupported
 from tellapart.mechanisms.catalogue import PARAMETERS, NamedFamily, PrivateSide, Term
 from tellapart.risk.catalogue import arguments, limited
 from tellapart.web import limits, record
-from tellapart.web.answer import Answer, Card, Next, Table, TextFile, Words, risks_table
+from tellapart.web.answer import Answer, Next, NumberCard, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
 from tellapart.web.views import families
 
@@ -223,11 +223,11 @@ def _by(setting: Setting) -> str:
     return f"{PARAMETERS[key].symbol or key}{equals}{value}"
 
 
-def _cards(answer: Solved) -> tuple[Card, ...]:
+def _cards(answer: Solved) -> tuple[NumberCard, ...]:
     """The limits that are used most, the binding one first, and ε."""
     used = sorted(answer.limits, key=lambda limit: not limit.binding)
     cards = [
-        Card(
+        NumberCard(
             f"{limit.attacker}: {limit.asked.label}",
             limit.reading.columns[1],
             f"limit {short(limit.asked.bound)}",
@@ -238,7 +238,7 @@ def _cards(answer: Solved) -> tuple[Card, ...]:
     ]
     epsilon = fixed(answer.epsilon, up=True)
     said = "at most; 0 without the release"
-    return (*cards, Card(f"ε at δ = {short(answer.delta)}", epsilon, "", said, "ε"))
+    return (*cards, NumberCard(f"ε at δ = {short(answer.delta)}", epsilon, "", said, "ε"))
 
 
 _PYTHON = f"""\
@@ -360,7 +360,7 @@ def _alternatives(answer: Solved) -> tuple[Table, ...]:
     return (Table("Alternatives considered", ("mechanism", "ε", "limits", "why not"), rows),)
 
 
-def _asked(questions: Sequence[Question]) -> tuple[Words, ...]:
+def _asked(questions: Sequence[OpenQuestion]) -> tuple[Words, ...]:
     if not questions:
         return ()
     return (Words(f"Questions: {len(questions)}", tuple(map(str, questions))),)

@@ -23,7 +23,7 @@ from tellapart.curve.guarantees import guarantee
 from tellapart.drawing.record import Drawing, Ink, Mark, Trace
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import curve_of
-from tellapart.web.answer import Card, Table, Words
+from tellapart.web.answer import NumberCard, Table, Words
 
 KINDS = (("roc", "Evidence against the claim"), ("roc-log", "At low FPR"))
 _LEAST = 1e-4
@@ -48,20 +48,20 @@ def drawings(result: AuditResult) -> tuple[Drawing, ...]:
     return tuple(drawn for drawn in every if drawn is not None)
 
 
-def cards(summary: AuditSummary) -> tuple[Card, ...]:
+def cards(summary: AuditSummary) -> tuple[NumberCard, ...]:
     """The verdict, the least ε, the p-value and the power: what people act on."""
     result = summary.result
     if isinstance(result, Metrics):
         rows = [row for row in summary.shown if row.words][:4]
-        return tuple(Card(row.what, row.words, "", row.basis) for row in rows)
+        return tuple(NumberCard(row.what, row.words, "", row.basis) for row in rows)
     if not isinstance(result, Verdict):
         return ()
     said = "refuted" if result.refuted else "not refuted"
     mark = Mark.BAD if result.refuted else Mark.PLAIN
     beside = "the scores contradict it" if result.refuted else "which does not prove it"
-    made = [Card("Claim", said, "", beside, mark=mark)]
+    made = [NumberCard("Claim", said, "", beside, mark=mark)]
     made += [
-        Card(
+        NumberCard(
             what,
             str(bound).partition(" (")[0],
             "",
@@ -75,22 +75,22 @@ def cards(summary: AuditSummary) -> tuple[Card, ...]:
     if spent is not None:
         alpha = percent(spent.level)
         made.append(
-            Card("Multiple-testing budget", f"α = {alpha}", "", "of a false refutation",
+            NumberCard("Multiple-testing budget", f"α = {alpha}", "", "of a false refutation",
                  "multiple-testing budget")
         )  # fmt: skip
     return (*made, _power(summary))
 
 
-def _power(summary: AuditSummary) -> Card:
+def _power(summary: AuditSummary) -> NumberCard:
     """Which leak would have been shown, where that is said; else how many scores there are."""
     said = next((reason for reason in summary.reasons if reason.startswith("Power:")), "")
     leak = re.search(r"\S+ ≥ [\d.]+", said)
     if leak:
         beside = "such a leak, an optimal attack shows with 90 % probability"
-        return Card("Power", leak.group(), "", beside, "power")
+        return NumberCard("Power", leak.group(), "", beside, "power")
     members, others = summary.members or 0, summary.non_members or 0
     beside = f"{members:,} of members, {others:,} of non-members"
-    return Card("Scores", f"{members + others:,}", "", beside)
+    return NumberCard("Scores", f"{members + others:,}", "", beside)
 
 
 def picture(kind: str, result: AuditResult) -> Drawing | None:

@@ -17,7 +17,7 @@ from tellapart.mechanisms.in_words import text_in_words
 from tellapart.mechanisms.subject import Subject, attacked, curve_of, sampling_assumption, scope
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR, Reading
 from tellapart.web import controls, presets
-from tellapart.web.answer import Answer, Card, Next, People, Words, risks_table
+from tellapart.web.answer import Answer, Next, NumberCard, People, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup
 from tellapart.web.view import View
 
@@ -148,33 +148,35 @@ def _answer(state: ExploreState) -> Answer:
     )
 
 
-def _cards(state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd) -> tuple[Card, ...]:
+def _cards(
+    state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd
+) -> tuple[NumberCard, ...]:
     ppv, gain = by_key["ppv"], by_key["advantage"]
     epsilon = by_key["epsilon"]
     reported = presets.REPORTED.get(state.mechanism, "0 without the output")
     return (
-        Card(
+        NumberCard(
             "Members found",
             one_decimal(crowd.found, True),
             f"of {count(crowd.members)}",
             f"guessing finds {count(crowd.guessed)}",
             "TPR",
         ),
-        Card(
+        NumberCard(
             "Flagged who are members",
             one_decimal(100 * ppv.value, True),
             "of 100",
             f"of 100 picked at random, {count(100 * ppv.baseline)}",
             "PPV",
         ),
-        Card(
+        NumberCard(
             "Membership advantage",
             one_decimal(100 * gain.value, True),
             "points",
             "0: a guess; 100: no privacy",
             "membership advantage",
         ),
-        Card(
+        NumberCard(
             f"ε at δ = {short(state.delta)}",
             "∞" if math.isinf(epsilon.value) else short(epsilon.value, 4, True),
             "",

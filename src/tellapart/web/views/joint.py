@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellapart import _checks, choose, report
+from tellapart import _checks, choose
 from tellapart._numeric.text import fixed, related, short
 from tellapart.drawing.record import Axis, Drawing, Ink, Spot, Trace
 from tellapart.mechanisms.noise import Laplace
 from tellapart.report.result_model import ResultDocument
-from tellapart.web.answer import Answer, Card, Next, Table, Words
-from tellapart.web.views.chain import times
+from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
+from tellapart.web.views.chain import correlated_document, times
 from tellapart.worlds import JointTable, Sum
-from tellapart.worlds.frameworks import compare_frameworks, pufferfish
+from tellapart.worlds.frameworks import pufferfish
 
 _TITLE = "Two correlated records"
 _EPSILONS = np.geomspace(0.1, 4, 15)
@@ -59,10 +59,10 @@ class JointQuestion:
 
 def answer(asked: JointQuestion) -> Answer:
     """What noise for ε gives away under the table, and what each method adds instead."""
-    found = choose.noise_table(asked.model, Sum(), asked.epsilon)
-    plain = next(row for row in found if row.method == "plain DP")
-    exact = next(row for row in found if row.sound)
-    group = next(row for row in found if row.method == "group privacy")
+    table = choose.noise_table(asked.model, Sum(), asked.epsilon)
+    plain = next(row for row in table if row.method == "plain DP")
+    exact = next(row for row in table if row.sound)
+    group = next(row for row in table if row.method == "group privacy")
     keep = short(asked.epsilon)
     spent = fixed(1 / exact.scale, False)
     true = related(plain.side.value, plain.true_epsilon)
@@ -76,7 +76,7 @@ def answer(asked: JointQuestion) -> Answer:
             related(row.side.value, row.true_epsilon),
             row.protects if row.sound else "not sound in general",
         )
-        for row in found
+        for row in table
     )
     return Answer(
         headline,
@@ -91,11 +91,11 @@ def answer(asked: JointQuestion) -> Answer:
         reports=True,
         number=spent,
         cards=(
-            Card("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
-            Card("Noise needed", times(exact.scale, plain.scale), "",
+            NumberCard("True ε of that noise", true, "", f"independent records: {keep}", "ε"),
+            NumberCard("Noise needed", times(exact.scale, plain.scale), "",
                  "of plain DP's: × 1", "correlated records"),
-            Card("Nominal ε to set", spent, "", f"to keep {keep}"),
-            Card("By group privacy", times(group.scale, plain.scale), "noise",
+            NumberCard("Nominal ε to set", spent, "", f"to keep {keep}"),
+            NumberCard("By group privacy", times(group.scale, plain.scale), "noise",
                  "for any model of the records", "group privacy"),
         ),
         scope="For records with this table, which the attacker knows (Pufferfish).",
@@ -107,7 +107,7 @@ def answer(asked: JointQuestion) -> Answer:
 def _drawing(asked: JointQuestion, true: float) -> Drawing:
     model = asked.model
     x = tuple(sorted({*map(float, _EPSILONS), asked.epsilon}))
-    y = tuple(pufferfish(model, Sum(), Laplace.with_epsilon(one)).epsilon for one in x)
+    y = tuple(pufferfish(model, Sum(), Laplace.with_epsilon(epsilon)).epsilon for epsilon in x)
     lines = (
         Trace("independent records", (x[0], x[-1]), (x[0], x[-1]), Ink.CHANCE, dashed=True),
         Trace("these records", x, y, Ink.FIRST),
@@ -120,16 +120,9 @@ def _drawing(asked: JointQuestion, true: float) -> Drawing:
 
 def document(asked: JointQuestion) -> ResultDocument:
     """The report: noise by every method, and noise for ε under every framework."""
-    shown, model = answer(asked), asked.model
-    release = Laplace.with_epsilon(asked.epsilon)
-    return report.of_correlated(
-        noise=choose.noise_table(model, Sum(), asked.epsilon),
-        frameworks=compare_frameworks(model, Sum(), release),
-        name=_TITLE,
-        about=(*shown.sentences, *_ABOUT[:2]),
-        release=f"Laplace noise for ε = {short(asked.epsilon)}",
-        drawings=shown.drawings,
-        command=_command(asked, " --report report.html"),
+    command = _command(asked, " --report report.html")
+    return correlated_document(
+        answer(asked), asked.model, asked.epsilon, _TITLE, _ABOUT[:2], command
     )
 
 

@@ -45,18 +45,20 @@ def ways(mechanism: str, parameter: str, limits: Sequence[Limit]) -> Table:
     batches = [b for b in (round(batch / 4), batch, batch * 4, batch * 16) if 1 <= b <= size]
     several = [max(0.1, epochs / 3), epochs, 2 * epochs, 4 * epochs]
     rows, sets = [], []
-    for one in batches:
+    for batch_size in batches:
         cells, chosen = [], []
         for passes in (float(short(x, 2)) if x != epochs else x for x in several):
-            numbers = {**term.values, "batch_size": one, "epochs": passes}
+            numbers = {**term.values, "batch_size": batch_size, "epochs": passes}
             try:
                 text = str(Term(term.name, numbers))
-                found, _, _ = solved(text, asked, tuple(limits), False)
-                cells.append(f"{short(found.short, 3, up=True)}\n{short(found.short / one, 2)}")
+                choice, _, _ = solved(text, asked, tuple(limits), False)
+                cells.append(
+                    f"{short(choice.short, 3, up=True)}\n{short(choice.short / batch_size, 2)}"
+                )
             except (Infeasible, InvalidArgument, NotCertified):
                 cells.append("none")
             chosen.append({"mechanism": str(Term(term.name, numbers))})
-        rows.append((f"{one:,.0f}", *cells))
+        rows.append((f"{batch_size:,.0f}", *cells))
         sets.append(tuple(chosen))
     head = ("batch \\ epochs", *(short(float(short(x, 2)), 4) for x in several))
     note = (

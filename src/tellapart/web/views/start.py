@@ -9,7 +9,7 @@ from typing import Any
 from tellapart._numeric.text import short
 from tellapart.deployments import Deployment, find
 from tellapart.web import presets
-from tellapart.web.answer import Answer, Next, Release
+from tellapart.web.answer import Answer, Next, PublishedRelease
 from tellapart.web.controls import Control
 from tellapart.web.view import View
 from tellapart.web.views import audit, check, choose, compare, correlated, explore
@@ -70,17 +70,17 @@ def _controls_of(_state: StartState) -> list[Control]:
 
 
 @cache
-def _releases() -> tuple[Release, ...]:
+def _releases() -> tuple[PublishedRelease, ...]:
     every = [_release(name, find(key)[0]) for key, name in _SHOWN.items()]
     return tuple(sorted(every, key=lambda release: release.found))
 
 
-def _release(name: str, deployment: Deployment) -> Release:
-    found = 100 * float(deployment.curve().tpr(_FPR))
+def _release(name: str, deployment: Deployment) -> PublishedRelease:
+    caught = 100 * float(deployment.curve().tpr(_FPR))
     text = presets.as_text(deployment)
-    said = f"at most {short(found, 2, True)} of 100 members found"
+    said = f"at most {short(caught, 2, True)} of 100 members found"
     unit = deployment.per.partition(";")[0]
-    return Release(name, f"{deployment.promise}, {unit}", found, text, said)
+    return PublishedRelease(name, f"{deployment.promise}, {unit}", caught, text, said)
 
 
 def _answer(_state: StartState) -> Answer:

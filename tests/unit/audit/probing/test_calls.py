@@ -22,7 +22,7 @@ from tellapart.audit.probing.calling.caller import Caller, Size, asked_for, dete
 from tellapart.audit.probing.calling.calls import BLOCK, draw, gathered
 from tellapart.audit.probing.calling.guarded import guarded, sealed
 from tellapart.audit.probing.calling.independence import traced
-from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, joined, packed
+from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, CallOutputs, joined, packed
 from tellapart.audit.probing.exchangeability import refuse_if_all_broke
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -328,13 +328,13 @@ def test_if_every_call_breaks_the_first_message_is_told():
 
 def test_if_every_call_hangs_that_is_told():
     with pytest.raises(InvalidArgument) as caught:
-        refuse_if_all_broke(traced(Outputs([HANGS, HANGS])), traced(Outputs([HANGS])))
+        refuse_if_all_broke(traced(CallOutputs([HANGS, HANGS])), traced(CallOutputs([HANGS])))
     assert str(caught.value) == ("the function must return, but no call did: the first one hangs")
 
 
 def test_if_one_input_has_values_all_is_well():
-    broken = Outputs([Broken("raises KeyError")])
-    some = Outputs([*broken.values, None])
+    broken = CallOutputs([Broken("raises KeyError")])
+    some = CallOutputs([*broken.values, None])
     for pair in ((broken, packed([1.0])), (packed([1.0]), broken), (broken, some)):
         assert refuse_if_all_broke(*map(traced, pair)) is None
 

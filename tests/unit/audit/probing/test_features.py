@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.calling.outputs import HANGS, Broken, CallOutputs, packed
 from tellapart.audit.probing.features import extract as module
 from tellapart.audit.probing.features.columns import UNSEEN, Column, What
 from tellapart.audit.probing.features.extract import learn
@@ -367,7 +367,7 @@ def assert_the_same_slowly(outputs, monkeypatch):
 @given(values=st.lists(flat, min_size=2, max_size=12))
 def test_flat_lists_are_read_as_slowly(values):
     with pytest.MonkeyPatch.context() as monkeypatch:
-        assert_the_same_slowly(Outputs(values), monkeypatch)
+        assert_the_same_slowly(CallOutputs(values), monkeypatch)
 
 
 @given(values=st.lists(nested, min_size=2, max_size=8))

@@ -24,7 +24,7 @@ from tellapart.audit.probing.calling.independence import (
     signing,
     traced,
 )
-from tellapart.audit.probing.calling.outputs import HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.calling.outputs import HANGS, Broken, CallOutputs, packed
 from tellapart.audit.probing.exchangeability import kept_noise
 
 pytestmark = pytest.mark.usefixtures("by_value")
@@ -252,23 +252,23 @@ def test_where_no_fresh_start_can_be_had_nothing_is_judged():
 
 def test_equal_outputs_have_equal_codes_and_others_do_not():
     values = np.array([0.0, -0.0, 1.0, np.nan, np.inf, 1.0])
-    codes = codes_of(Outputs(values))
+    codes = codes_of(CallOutputs(values))
     same = codes[:, None] == codes[None, :]
     texts = ["0", "0", "1", "nan", "inf", "1"]
     assert same.tolist() == [[a == b for b in texts] for a in texts]
     mixed = [None, "a", 1, (1, 2), Broken("hangs"), HANGS, {"a": 1}, lambda: 0]
-    codes = codes_of(Outputs(mixed)).tolist()
+    codes = codes_of(CallOutputs(mixed)).tolist()
     assert codes[4] == codes[5]
     assert len(set(codes)) == len(mixed) - 1
 
 
 def test_equal_whole_numbers_have_equal_codes_however_large():
     large = [2**60, 2**60 + 1, -(2**63), 2**63 - 1]
-    of_array = codes_of(Outputs(np.array(large)))
+    of_array = codes_of(CallOutputs(np.array(large)))
     assert len(set(of_array.tolist())) == len(large)
-    assert codes_of(Outputs([*large, 0.5]))[:-1].tolist() == of_array.tolist()
-    assert codes_of(Outputs(np.array([2.0**60])))[0] == of_array[0]
-    assert len(set(codes_of(Outputs([10**400, 10**400 + 1, 10**400])).tolist())) == 2
+    assert codes_of(CallOutputs([*large, 0.5]))[:-1].tolist() == of_array.tolist()
+    assert codes_of(CallOutputs(np.array([2.0**60])))[0] == of_array[0]
+    assert len(set(codes_of(CallOutputs([10**400, 10**400 + 1, 10**400])).tolist())) == 2
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
@@ -322,7 +322,7 @@ def test_traces_of_parts_are_those_of_the_whole(law):
 
 
 def test_calls_that_all_broke_are_known_from_parts():
-    broke = traced(Outputs([HANGS, Broken("raises KeyError")]))
+    broke = traced(CallOutputs([HANGS, Broken("raises KeyError")]))
     assert joined_traces([broke, broke]).broken == HANGS
     assert joined_traces([broke, traced(packed([1.0]))]).broken is None
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, kstest
 
 from tellapart.audit.trainings.conformance import (
-    Check,
+    ConformanceCheck,
     StatedTraining,
     TrainingSums,
     central_sizes,
@@ -110,7 +110,11 @@ def test_batches_that_are_not_as_stated_are_found():
 
 
 def test_facts_need_no_correction():
-    tests = [fact("steps", "more"), Check("one", "", 0.01), Check("two", "", 0.6)]
+    tests = [
+        fact("steps", "more"),
+        ConformanceCheck("one", "", 0.01),
+        ConformanceCheck("two", "", 0.6),
+    ]
     assert corrected(tests) == [0.0, 0.02, 1.0]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from tellapart import _checks, deadline, run
 from tellapart.audit.probing.calling.child import leave_unless, seed_globals
 from tellapart.audit.probing.calling.guarded import guarded, sealed
-from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, Outputs, packed
+from tellapart.audit.probing.calling.outputs import GONE, HANGS, Broken, CallOutputs, packed
 from tellapart.audit.probing.calling.program import Program
 from tellapart.errors import BadProgram, InvalidArgument, LimitReached, Unsupported
 
@@ -120,7 +120,7 @@ class Caller:
         default_factory=list, init=False, repr=False, compare=False
     )
 
-    def block(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+    def block(self, data: Any, count: int, rng: np.random.Generator) -> CallOutputs:
         """The outputs of so many calls on one input."""
         if self.size is Size.MANY:
             return self._batch(data, count, rng)
@@ -130,7 +130,7 @@ class Caller:
             values = [value if isinstance(value, Broken) else rows(value, 1)[0] for value in values]
         return packed(values)
 
-    def apart(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+    def apart(self, data: Any, count: int, rng: np.random.Generator) -> CallOutputs:
         """The outputs of so many calls, each of a batch of its own where batches are asked for."""
         if self.size is not Size.MANY or isinstance(self.mechanism, Program):
             return self.block(data, count, rng)
@@ -142,7 +142,7 @@ class Caller:
             ]
         )
 
-    def _batch(self, data: Any, count: int, rng: np.random.Generator) -> Outputs:
+    def _batch(self, data: Any, count: int, rng: np.random.Generator) -> CallOutputs:
         (batch,) = self.calls(data, 1, {"size": count}, rng)
         if isinstance(batch, Broken):
             raise Unsupported(

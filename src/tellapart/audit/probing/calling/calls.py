@@ -24,7 +24,7 @@ import numpy as np
 from tellapart import _checks, run
 from tellapart.audit.probing.calling.caller import SOME, Caller, Size
 from tellapart.audit.probing.calling.kept_calls import KeptCalls
-from tellapart.audit.probing.calling.outputs import Outputs, joined
+from tellapart.audit.probing.calling.outputs import CallOutputs, joined
 from tellapart.audit.probing.calling.program import Program
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def draw(
     seed: run.Seed,
     progress: run.Progress | None = None,
     kept: KeptCalls | None = None,
-) -> Outputs:
+) -> CallOutputs:
     """The outputs of so many calls on one input; no two inputs may share a seed."""
     return joined(gathered(caller, data, count, seed, _unchanged, progress=progress, kept=kept))
 
@@ -52,7 +52,7 @@ def gathered(
     data: Any,
     count: int,
     seed: run.Seed,
-    reduce: Callable[[Outputs], T],
+    reduce: Callable[[CallOutputs], T],
     *,
     skip: int = 0,
     merge: Callable[[T, T], T] | None = None,
@@ -77,7 +77,9 @@ def block_sizes(count: int) -> list[int]:
     return [BLOCK] * (count // BLOCK) + [count % BLOCK] * (count % BLOCK > 0)
 
 
-def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) -> list[Outputs]:
+def apart(
+    caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int
+) -> list[CallOutputs]:
     """A few calls on each input, beside so many, in turn and no two of them in one batch.
 
     Of a batch, which costs little, one output is kept.
@@ -85,7 +87,7 @@ def apart(caller: Caller, inputs: tuple[Any, ...], seed: run.Seed, beside: int) 
     count = _turns_apart(caller, beside)
     # Where each turn is a process of its own, one is enough.
     turns = _TURNS if caller.timeout is None and not isinstance(caller.mechanism, Program) else 1
-    outputs: list[list[Outputs]] = [[] for _ in inputs]
+    outputs: list[list[CallOutputs]] = [[] for _ in inputs]
     for turn in range(turns):
         for k, data in enumerate(inputs):
             rng = run.generator((*run.checked_seed(seed), k, turn))
@@ -114,7 +116,7 @@ class _Blocks:
     caller: Caller
     data: Any
     seed: tuple[int, ...]
-    reduce: Callable[[Outputs], Any]
+    reduce: Callable[[CallOutputs], Any]
     merge: Callable[[Any, Any], Any] | None
     kept: KeptCalls | None
 
@@ -129,5 +131,5 @@ class _Blocks:
         return self.reduce(self.caller.block(self.data, count, run.generator(key)))
 
 
-def _unchanged(outputs: Outputs) -> Outputs:
+def _unchanged(outputs: CallOutputs) -> CallOutputs:
     return outputs

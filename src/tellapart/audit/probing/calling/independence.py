@@ -37,7 +37,13 @@ from scipy.special import betaincinv
 from tellapart import run
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.calls import BLOCK
-from tellapart.audit.probing.calling.outputs import Broken, Outputs, beyond_doubles, looking, packed
+from tellapart.audit.probing.calling.outputs import (
+    Broken,
+    CallOutputs,
+    beyond_doubles,
+    looking,
+    packed,
+)
 
 Codes = NDArray[np.uint64]
 
@@ -58,7 +64,7 @@ class CallTrace:
         return bool((self.codes == self.codes[0]).all())
 
 
-def traced(outputs: Outputs) -> CallTrace:
+def traced(outputs: CallOutputs) -> CallTrace:
     """The trace of these outputs."""
     return CallTrace(codes_of(outputs), _sized(outputs), outputs.first_broken())
 
@@ -74,7 +80,7 @@ def joined_traces(parts: Sequence[CallTrace]) -> CallTrace:
     )
 
 
-def codes_of(outputs: Outputs) -> Codes:
+def codes_of(outputs: CallOutputs) -> Codes:
     """A code for each output: equal ones have equal codes."""
     values = outputs.values
     if isinstance(values, np.ndarray):
@@ -128,7 +134,7 @@ def _code(value: Any) -> int:
     return zlib.crc32(shown)
 
 
-def _sized(outputs: Outputs) -> Array | None:
+def _sized(outputs: CallOutputs) -> Array | None:
     """One number a call, where outputs are numbers."""
     values = outputs.values
     if not isinstance(values, np.ndarray):
@@ -154,7 +160,9 @@ class Dependence:
         return f"no verdict: calls are not independent; {self.reason}"
 
 
-def dependence(first: Outputs | CallTrace, second: Outputs | CallTrace) -> Dependence | None:
+def dependence(
+    first: CallOutputs | CallTrace, second: CallOutputs | CallTrace
+) -> Dependence | None:
     """How calls on two inputs, or on one of them, depend on each other; None if nothing shows."""
     traces = [side if isinstance(side, CallTrace) else traced(side) for side in (first, second)]
     codes, sizes = [trace.codes for trace in traces], [trace.sizes for trace in traces]
@@ -163,7 +171,7 @@ def dependence(first: Outputs | CallTrace, second: Outputs | CallTrace) -> Depen
     return None if reason is None else Dependence(reason)
 
 
-def never_changes(outputs: Outputs) -> bool:
+def never_changes(outputs: CallOutputs) -> bool:
     """Whether all calls gave the same output."""
     return traced(outputs).constant
 
@@ -182,7 +190,7 @@ def repeated(signatures: Sequence[bytes], length: int) -> Dependence | None:
     return Dependence(f"a sequence of {length} outputs repeats exactly in another block")
 
 
-def signature(outputs: Outputs, length: int) -> bytes | None:
+def signature(outputs: CallOutputs, length: int) -> bytes | None:
     """What stands for a block's first outputs; None if it has fewer."""
     if len(outputs) < length:
         return None

@@ -28,7 +28,7 @@ from tellapart import _files, run
 from tellapart.audit import checkpoints
 from tellapart.audit.checkpoints import opened_folder
 from tellapart.audit.probing.calling.caller import Caller, Size
-from tellapart.audit.probing.calling.outputs import Broken, Outputs, joined
+from tellapart.audit.probing.calling.outputs import Broken, CallOutputs, joined
 from tellapart.audit.probing.calling.program import Program
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -43,7 +43,7 @@ class KeptCalls:
 
     folder: Path
 
-    def block(self, caller: Caller, data: Any, count: int, key: Sequence[int]) -> Outputs:
+    def block(self, caller: Caller, data: Any, count: int, key: Sequence[int]) -> CallOutputs:
         """The outputs of one block of calls: those kept, and the others made and kept.
 
         Each piece has numbers of its own, by the seed and its place, so that it does not matter
@@ -58,7 +58,7 @@ class KeptCalls:
             ]
         )
 
-    def _piece(self, caller: Caller, data: Any, count: int, key: tuple[int, ...]) -> Outputs:
+    def _piece(self, caller: Caller, data: Any, count: int, key: tuple[int, ...]) -> CallOutputs:
         known = self._read(key, count)
         if known is not None:
             return known
@@ -71,7 +71,7 @@ class KeptCalls:
     def _path(self, key: tuple[int, ...]) -> Path:
         return self.folder / f"calls-{'-'.join(map(str, key[1:]))}.json"
 
-    def _read(self, key: tuple[int, ...], count: int) -> Outputs | None:
+    def _read(self, key: tuple[int, ...], count: int) -> CallOutputs | None:
         """What is kept of these calls; None where there is nothing that can be read."""
         try:
             record = json.loads(self._path(key).read_text(encoding="utf-8"))
@@ -81,11 +81,11 @@ class KeptCalls:
         return outputs if len(outputs) == count else None
 
 
-def _outputs(record: Any) -> Outputs:
+def _outputs(record: Any) -> CallOutputs:
     values = _read(record)
     if not isinstance(values, np.ndarray | list):
         raise TypeError("outputs are an array or a list")
-    return Outputs(values)
+    return CallOutputs(values)
 
 
 # -- plain values as JSON, each with its type ----------------------------------------------------

@@ -49,7 +49,7 @@ ENDS = (GONE, Broken.by(SystemExit()))
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class CallOutputs:
     """Outputs in the order of the calls.
 
     ``values`` is an array of numbers, flags or equally long vectors of them, one row a call; or
@@ -61,8 +61,8 @@ class Outputs:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, part: slice) -> Outputs:
-        return Outputs(self.values[part])
+    def __getitem__(self, part: slice) -> CallOutputs:
+        return CallOutputs(self.values[part])
 
     def listed(self) -> list[Any]:
         """One object a call."""
@@ -77,10 +77,10 @@ class Outputs:
         return first if whole and isinstance(first, Broken) else None
 
 
-def packed(values: Sequence[Any] | NDArray[Any]) -> Outputs:
+def packed(values: Sequence[Any] | NDArray[Any]) -> CallOutputs:
     """Outputs as an array if that loses nothing but the type of their container."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        return Outputs(np.array(values))
+        return CallOutputs(np.array(values))
     with looking():
         return _packed(list(values))
 
@@ -99,25 +99,25 @@ def looking() -> Iterator[None]:
         ) from error
 
 
-def _packed(values: list[Any]) -> Outputs:
+def _packed(values: list[Any]) -> CallOutputs:
     kinds = {type(value) for value in values}
     if _all_numbers(kinds) or (kinds and kinds <= _FLAGS):
         array = _array(values)
-        return Outputs(values if array is None else array)
+        return CallOutputs(values if array is None else array)
     # What a mask hides would show in an array, and not beside outputs of other kinds.
     masked = any(issubclass(kind, np.ma.MaskedArray) for kind in kinds)
     if not masked and kinds and all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
         return _stacked(values)
-    return Outputs(values)
+    return CallOutputs(values)
 
 
-def joined(parts: Sequence[Outputs]) -> Outputs:
+def joined(parts: Sequence[CallOutputs]) -> CallOutputs:
     """Outputs one after the other."""
     arrays = [part.values for part in parts if isinstance(part.values, np.ndarray)]
     shapes = {(array.shape[1:], array.dtype.kind == "b") for array in arrays}
     if arrays and len(arrays) == len(parts) and len(shapes) == 1 and _alike(arrays):
-        return Outputs(np.concatenate(arrays))
-    return Outputs([value for part in parts for value in _objects(part.values)])
+        return CallOutputs(np.concatenate(arrays))
+    return CallOutputs([value for part in parts for value in _objects(part.values)])
 
 
 def _alike(arrays: Sequence[NDArray[Any]]) -> bool:
@@ -163,7 +163,7 @@ def beyond_doubles(values: NDArray[Any]) -> bool:
     return bool(values.max() > EXACT or values.min() < -EXACT)
 
 
-def _stacked(vectors: list[Any]) -> Outputs:
+def _stacked(vectors: list[Any]) -> CallOutputs:
     """Vectors as rows, if all are of one length and hold numbers only, or flags only."""
     if (
         len(
@@ -174,14 +174,14 @@ def _stacked(vectors: list[Any]) -> Outputs:
         )
         != 1
     ):
-        return Outputs(vectors)
+        return CallOutputs(vectors)
     if all(isinstance(vector, np.ndarray) for vector in vectors):
         flags = {vector.dtype.kind for vector in vectors}
         if flags == {"b"} or (flags <= set("iuf") and _alike(vectors)):
-            return Outputs(np.stack([np.asarray(vector) for vector in vectors]))
-        return Outputs(vectors)
+            return CallOutputs(np.stack([np.asarray(vector) for vector in vectors]))
+        return CallOutputs(vectors)
     inner = {type(entry) for vector in vectors for entry in vector}
     if not (_all_numbers(inner) or (inner and inner <= _FLAGS)):
-        return Outputs(vectors)
+        return CallOutputs(vectors)
     array = _array([entry for vector in vectors for entry in vector])
-    return Outputs(vectors if array is None else array.reshape(len(vectors), -1))
+    return CallOutputs(vectors if array is None else array.reshape(len(vectors), -1))

@@ -247,14 +247,14 @@ class Program:
         whole = [answers for answers in starts if len(answers) == count and len(set(answers)) > 1]
         return len(set(whole)) < len(whole)
 
-    def _by_one_process(self, lines: _Lines) -> list[Any]:
+    def _by_one_process(self, lines: _ProgramInput) -> list[Any]:
         """Outputs up to the first call that is cut off."""
         if self.timeout is None:
             return self._at_once(lines)
         with self._running() as process:
             return list(self._until_broken(process, lines))
 
-    def _at_once(self, lines: _Lines) -> list[Any]:
+    def _at_once(self, lines: _ProgramInput) -> list[Any]:
         count = len(lines.seeds)
         outputs: list[Any] = []
         with self._running() as process:
@@ -268,7 +268,7 @@ class Program:
             _nothing_more(process)
         return outputs
 
-    def _one_by_one(self, lines: _Lines) -> list[Any]:
+    def _one_by_one(self, lines: _ProgramInput) -> list[Any]:
         """After a call that was cut off, another process goes on."""
         outputs: list[Any] = []
         while len(outputs) < len(lines.seeds):
@@ -276,7 +276,7 @@ class Program:
                 outputs += self._until_broken(process, lines.after(len(outputs)))
         return outputs
 
-    def _until_broken(self, process: Running, lines: _Lines) -> Iterator[Any]:
+    def _until_broken(self, process: Running, lines: _ProgramInput) -> Iterator[Any]:
         count = len(lines.seeds)
         for place, line in enumerate(lines):
             if process.has_more:
@@ -320,7 +320,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _ProgramInput:
     """What a program reads: the same data each time, with another seed."""
 
     data: bytes
@@ -330,13 +330,13 @@ class _Lines:
         for seed in self.seeds:
             yield b'{"data": %b, "seed": %d}\n' % (self.data, seed)
 
-    def after(self, place: int) -> _Lines:
+    def after(self, place: int) -> _ProgramInput:
         """Those that are left."""
-        return _Lines(self.data, self.seeds[place:])
+        return _ProgramInput(self.data, self.seeds[place:])
 
 
-def _lines(data: Any, count: int, rng: np.random.Generator) -> _Lines:
-    return _Lines(_as_json(data), rng.integers(_SEEDS, size=count).tolist())
+def _lines(data: Any, count: int, rng: np.random.Generator) -> _ProgramInput:
+    return _ProgramInput(_as_json(data), rng.integers(_SEEDS, size=count).tolist())
 
 
 def _as_json(data: Any) -> bytes:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tellapart import _checks, deadline
 from tellapart._checks import Array
-from tellapart.audit.probing.calling.outputs import Broken, Outputs
+from tellapart.audit.probing.calling.outputs import Broken, CallOutputs
 from tellapart.audit.probing.features.columns import MISSING, NUMBER, UNSEEN, Column, Path, What
 from tellapart.audit.probing.features.frames import framed
 from tellapart.audit.probing.features.reading import FeatureCells, Frame, Sequences
@@ -125,7 +125,7 @@ class Encoding:
     columns: tuple[Column, ...]
     user: UserFeatures | None = None
 
-    def __call__(self, outputs: Outputs) -> Features:
+    def __call__(self, outputs: CallOutputs) -> Features:
         """The numbers of these outputs."""
         frame, own = (
             framed(outputs),
@@ -141,7 +141,7 @@ class Encoding:
         return Features(self.columns, matrix)
 
 
-def learn(first: Outputs, second: Outputs, user: UserFeatures | None = None) -> Encoding:
+def learn(first: CallOutputs, second: CallOutputs, user: UserFeatures | None = None) -> Encoding:
     """The columns that fit these outputs, of both inputs; ``user`` makes numbers of an output."""
     frames = (framed(first), framed(second))
     counts = (len(first), len(second))
@@ -246,7 +246,7 @@ def _sought_features(kinds: Counter[str]) -> list[str]:
 # -- the user's own ------------------------------------------------------------------------------
 
 
-def _user_names(user: UserFeatures, first: Outputs, second: Outputs) -> list[str]:
+def _user_names(user: UserFeatures, first: CallOutputs, second: CallOutputs) -> list[str]:
     for output in (*first.values, *second.values):
         if not isinstance(output, Broken):
             return list(_named(_asked(user, output)))
@@ -278,7 +278,7 @@ def _named(result: Any) -> dict[str, float]:
         _checks.refuse("features", "return a number, a list or a dictionary of them", result)
 
 
-def _user_rows(user: UserFeatures, outputs: Outputs, names: list[str]) -> Array:
+def _user_rows(user: UserFeatures, outputs: CallOutputs, names: list[str]) -> Array:
     rows = np.full((len(outputs), len(names)), math.nan)
     for place, output in enumerate(outputs.values):
         if isinstance(output, Broken):

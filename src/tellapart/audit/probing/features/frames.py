@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart.audit.probing.calling.caller import fingerprint
-from tellapart.audit.probing.calling.outputs import Outputs, beyond_doubles, looking
+from tellapart.audit.probing.calling.outputs import CallOutputs, beyond_doubles, looking
 from tellapart.audit.probing.features.columns import Path
 from tellapart.audit.probing.features.reading import (
     DEEPEST,
@@ -176,7 +176,7 @@ class _Reader:
         return Sequences(FeatureCells(codes, numbers), lengths)
 
 
-def framed(outputs: Outputs, slowly: bool = False) -> Frame:
+def framed(outputs: CallOutputs, slowly: bool = False) -> Frame:
     """Outputs side by side; ``slowly`` reads one after the other whatever they are."""
     values = outputs.values
     if slowly:
