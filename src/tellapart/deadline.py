@@ -79,8 +79,11 @@ class CallPurse:
 
     def pay(self, outputs: int) -> None:
         """Take note of one more call, of so many outputs; refused where nothing is left."""
-        self.check()
-        self._first = self._first if self.calls else self.spent
+        took = time.monotonic() - self._began  # one look at the clock: mechanisms may be quick
+        if took >= self.seconds:
+            raise LimitReached(TIME_IS_UP)
+        if not self.calls:
+            self._first = took - self.extended
         self.calls += outputs
 
     def note(self, receipt: Receipt) -> None:
