@@ -42,6 +42,7 @@ from tellapart.audit.methods import (
     Ranks,
     Split,
 )
+from tellapart.audit.models_needed import fewest_models
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.planning import Access, plan
 from tellapart.audit.probing.calling.program import Program
@@ -65,7 +66,6 @@ from tellapart.audit.trainings.opacus_watch import watch
 from tellapart.audit.trainings.step_audit import step
 from tellapart.audit.trainings.training_audit import (
     exposure,
-    fewest_models,
     game_evidence,
     training,
 )

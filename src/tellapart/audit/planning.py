@@ -20,9 +20,9 @@ from tellapart._numeric.text import short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
+from tellapart.audit.models_needed import curve_needs_less
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.probing.probe_run import FEWEST, planned_power
-from tellapart.audit.trainings.training_audit import curve_needs_less
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
 from tellapart.errors import Unsupported

@@ -14,6 +14,7 @@ from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence, Finding, stated_neighbours
+from tellapart.audit.models_needed import curve_needs_less
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.curve.guarantees import gaussian
@@ -22,6 +23,9 @@ from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.neighbours import Neighbours
 
+# Where so many times the samples are needed, other claims and designs are pointed to.
+_FAR = 10.0
+_PLANNED = " audit.plan and tellapart plan say what other designs could show."
 # An ε that says nothing any more: a larger δ says more of the same curve.
 LARGE = 30.0
 # Fields of mechanisms that hold the size of their noise.
@@ -436,11 +440,16 @@ class Verdict(Plotted):
         except (Unsupported, NotCertified) as error:
             return f"More samples: {error}."
         if math.isinf(factor):
-            return "More samples: no number of them could refute the claim by these tests."
-        return (
-            f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the best "
-            "outcome could refute the claim."
-        )
+            enough = "More samples: no number of them could refute the claim by these tests."
+        else:
+            enough = (
+                f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the "
+                "best outcome could refute the claim."
+            )
+        if self.evidence.design is not Design.MANY_RUNS or factor < _FAR:
+            return enough
+        stated = curve_needs_less(self.claim, self.confidence, unit="runs")
+        return f"{enough} {stated}.{_PLANNED}" if stated else f"{enough}{_PLANNED}"
 
 
 def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:

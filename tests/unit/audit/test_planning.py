@@ -200,6 +200,24 @@ def test_a_bare_claim_hears_what_its_curve_would_take():
     assert audit.plan(stated, seconds=1, budget=100, available=Access.TRAININGS).remarks == ()
 
 
+@pytest.mark.parametrize("claim", [ta.guarantee(1, 1), ta.guarantee(500), ta.guarantee(700, 0.5)])
+@pytest.mark.parametrize("access", [Access.TRAININGS, Access.ONE_RUN])
+def test_claims_beyond_every_model_are_planned_without_a_word_on_their_curve(claim, access):
+    planned = audit.plan(claim, seconds=1, budget=100, available=access)
+    assert planned.best.detectable is None
+    assert planned.remarks == ()
+
+
+@pytest.mark.parametrize(("epsilon", "says"), [(12, "9,400 times"), (60, "no number of them")])
+def test_a_verdict_of_far_too_few_runs_says_what_the_curve_would_take(epsilon, says):
+    claim, scores = ta.guarantee(epsilon, 1e-5), audit.Scores(range(10, 60), range(50))
+    *_, more = audit.judge(claim, audit.many_runs(scores)).reasons()
+    needed = audit.fewest_models(ta.Gaussian.with_epsilon(epsilon, 1e-5))
+    assert says in more
+    assert f"{needed:,} runs" in more
+    assert "audit.plan and tellapart plan say" in more
+
+
 def test_a_training_that_is_refused_for_too_few_models_points_to_the_plan():
     with pytest.raises(ta.InvalidArgument, match=r"audit\.plan what other designs could") as error:
         audit.training(lambda data, seed: [0.0], [1.0, 2.0], claim=ta.guarantee(8), models=100)

@@ -250,6 +250,14 @@ def test_the_whole_cut_is_the_least_one(law):
     assert law.cut(np.array([0.0, 1.0])).tolist() == [INF, -INF]
 
 
+@pytest.mark.parametrize("law", WHOLE, ids=repr)
+def test_cuts_of_many_rates_are_those_of_each(law):
+    fpr = np.random.default_rng(3).random(2_000)
+    fpr[:4] = 0.0, 1.0, 1e-9, 1 - 1e-9
+    each = [float(law.cut(np.array([one]))[0]) for one in fpr[:200]]
+    assert law.cut(fpr)[:200].tolist() == each
+
+
 # -- what all laws share ------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ What is chosen or learnt, be it a target, an attack or a rank, is so on models t
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -14,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tellapart import _checks, _progress, deadline, run
+from tellapart import _checks, _progress, run
 from tellapart._checks import Array
-from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence, claimed_delta
@@ -24,6 +22,7 @@ from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
 from tellapart.audit.many_run_audit import Favoured, at_ranks
+from tellapart.audit.models_needed import curve_needs_less, fewest_models, refutable
 from tellapart.audit.probing import pace
 from tellapart.audit.scores import Scores
 from tellapart.audit.trainings.attacks import Attack, Rmia
@@ -40,9 +39,7 @@ from tellapart.audit.trainings.membership_game import (
 )
 from tellapart.audit.trainings.shadow_models import ShadowTraining, put_back
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import BadScores, Unsupported
-from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
 _NOT_RANDOM = (
@@ -163,7 +160,7 @@ def _affordable(game: MembershipGame, train: Train, score: Score | None, purse: 
 def _suffices(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> bool:
     """Whether some outcome of these models would refute the claim."""
     aside = set_aside(game, attack)
-    return _refutable(claim, game.models - aside, game.design.prior, 1 - confidence)
+    return refutable(claim, game.models - aside, game.design.prior, 1 - confidence)
 
 
 def _needed(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> int:
@@ -222,39 +219,12 @@ def _all_the_same(played: Played) -> bool:
     return bool(np.array_equal(played.raw, played.raw[first[places]]))
 
 
-_MOST = 2_000_000
 _FACTORS = (4.0, 16.0)
-# Where Gaussian noise has the ε of a claim that names no δ.
-_USUAL_DELTA = 1e-5
-
-
-def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) -> int:
-    """About how many models it takes at least to refute a claim, with an attack that never errs.
-
-    For one target in by coins of this prior; models on which something is chosen come on top.
-
-    >>> import tellapart as ta
-    >>> fewest_models(ta.guarantee(epsilon=1))
-    17
-    """
-    level = 1 - _checks.inside_unit(confidence=confidence)
-    share = _checks.inside_unit(prior=prior)
-    low, high = 1, 2
-    while not _refutable(claim, high, share, level):
-        deadline.check()
-        low, high = high, 2 * high
-        if high > _MOST:
-            raise Unsupported(
-                f"refuting this claim takes more than {_MOST:,} models even if every one of them "
-                "is classified rightly: audit the steps of the training instead (audit.plan says "
-                f"what each design could show). {curve_needs_less(claim, confidence)}".rstrip()
-            )
-    return first_whole(lambda models: _refutable(claim, models, share, level), low, high)
 
 
 def enough_models(claim: Subject, models: int, aside: int, confidence: float, prior: float) -> None:
     """Raise where not even an attack that never errs could refute the claim."""
-    if _refutable(claim, models - aside, prior, 1 - confidence):
+    if refutable(claim, models - aside, prior, 1 - confidence):
         return
     needed = fewest_models(claim, confidence, prior)
     total = -(-needed * models // max(models - aside, 1))
@@ -265,26 +235,6 @@ def enough_models(claim: Subject, models: int, aside: int, confidence: float, pr
         f"designs could). {curve_needs_less(claim, confidence, prior)}".rstrip(),
         models,
     )
-
-
-def curve_needs_less(claim: Subject, confidence: float = 0.95, prior: float = 0.5) -> str:
-    """For a claim of ε and δ alone: how many models a claim by its curve takes; else nothing."""
-    curve = curve_of(claim, "claim")
-    if not isinstance(curve, GuaranteeCurve) or not 0 < curve.claimed_epsilon < math.inf:
-        return ""
-    stated = Gaussian.with_epsilon(curve.claimed_epsilon, curve.claimed_delta or _USUAL_DELTA)
-    return (
-        f"State the mechanism if it is known: as the curve of {stated!r}, the same ε takes "
-        f"{fewest_models(stated, confidence, prior):,} models"
-    )
-
-
-def _refutable(claim: Subject, models: int, prior: float, level: float) -> bool:
-    if models < 2:
-        return False
-    inside = min(max(round(models * prior), 1), models - 1)
-    non_members, members = np.split(np.arange(float(models)), [models - inside])
-    return at_ranks(Scores(members, non_members), level).refutes(claim)
 
 
 def outlook(

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
@@ -93,3 +95,19 @@ def test_extreme_counts_have_an_answer(counts, delta):
     assert 0 <= bound.value < 50
     if delta == 1:
         assert bound.value == 0
+
+
+@given(
+    st.tuples(*[st.integers(1, 10**6)] * 2),
+    st.tuples(*[st.floats(0, 1)] * 2),
+    st.floats(0, 30),
+)
+def test_without_delta_the_likeliest_rate_is_that_of_a_delta_of_nearly_nothing(sizes, shares, e):
+    """A closed form for the one, a search for the other: at corners, ties and beyond, too."""
+    members, non_members = sizes
+    counts = Counts(0, members, 0, non_members)
+    x1, x0 = (np.round([n * share]) for n, share in zip(sizes, shares, strict=True))
+    one, other = (
+        score_test.constrained_fpr(x1, x0, counts, np.array([e]), delta) for delta in (0.0, 1e-300)
+    )
+    assert one == pytest.approx(other, rel=1e-12, abs=1e-12)
