@@ -230,6 +230,8 @@ class Scores:
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """One list of scores, and one of labels that say which scores are of members."""
+        for name, values in (("member", member), ("runs", runs), ("groups", groups)):
+            columns.same_order(name, values, "scores", scores)
         given = _numbers("scores", scores)
         inside, _ = scores_and_labels.Meaning(offers_drop=False).members(
             "member", member, columns.from_zero

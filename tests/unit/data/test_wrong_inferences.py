@@ -1,11 +1,13 @@
 """What a score file does not say clearly is asked for: a wrong guess would refute true claims."""
 
 import json
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tellapart.audit import Scores, language
+from tellapart.audit import Coins, Matrix, MembershipGame, Pool, Scores, language
 from tellapart.errors import BadScores, NoColumn
 
 VALUES = np.random.default_rng(7).normal(size=40)
@@ -106,7 +108,7 @@ def test_losses_that_fall_along_the_rows_are_a_log_without_its_epochs(epochs, wh
     for sides in ((falling, falling + 0.3), (-falling, -falling - 0.3), (falling, noisy)):
         log = {f"train_{what}": sides[0], f"test_{what}": sides[1]}
         for path in (*stored(tmp_path, log), table(tmp_path, **{"": np.arange(epochs)}, **log)):
-            with pytest.raises(NoColumn, match="as the log of a training does. Name them members"):
+            with pytest.raises(NoColumn, match=r"log of a training does\. Name them members"):
                 Scores.read(path)
     named = {"members": falling, "non_members": falling + 0.3}
     for path in stored(tmp_path, named):
@@ -147,11 +149,10 @@ def test_a_comma_between_thousands_is_no_decimal_comma(ending, tmp_path):
         (tmp_path / "in.csv").write_text('score\n"2,850"\n"1,203"\n')
         (tmp_path / "out.csv").write_text("score\n997\n15\n")
         asked = {"members": tmp_path / "in.csv", "non_members": tmp_path / "out.csv"}
+    table = {"score": scores, "member": member}
+    read = partial(Scores.from_table, table) if ending == "frame" else partial(Scores.read, **asked)
     with pytest.raises(BadScores, match=r"beside (997|15), 2,850 may be 2850 or 2\.850"):
-        if ending == "frame":
-            Scores.from_table({"score": scores, "member": member})
-        else:
-            Scores.read(**asked)
+        read()
 
 
 @pytest.mark.parametrize(
@@ -192,6 +193,42 @@ def test_a_manifest_may_hold_other_ends_of_lines_within_a_text(tmp_path):
     lines = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     path.write_text(lines, encoding="utf-8", newline="")
     assert language.read_manifest(path).included == [texts[0], texts[2]]
+
+
+# -- rows of pandas, which have names -------------------------------------------------------------
+
+
+def test_rows_of_pandas_in_another_order_are_not_matched_by_place():
+    """Once labels went to other records: where both are sorted, a true claim was refuted."""
+    frame = pd.DataFrame({"score": VALUES, "member": VALUES[::-1] > 0}).sort_values("member")
+    ordered = frame["score"].sort_values()
+    said = "must be in the order of scores?, and its index has the same names in another one"
+    with pytest.raises(BadScores, match=f"^member {said}"):
+        Scores.from_rows(ordered, frame["member"])
+    with pytest.raises(BadScores, match=f"^runs {said}"):
+        Scores.from_rows(frame["score"], frame["member"], ordered.index.to_series())
+    with pytest.raises(BadScores, match=f"^member {said}"):
+        Scores.from_table({"score": ordered, "member": frame["member"]})
+    by_name = Scores.from_rows(ordered, frame["member"].loc[ordered.index])
+    inside = frame["score"][frame["member"]]
+    assert sorted(by_name.members.descending(range(1, inside.size + 1))) == sorted(inside)
+    by_place = frame["member"].reset_index(drop=True).set_axis(range(100, 140))
+    for member in (frame["member"].to_numpy(), by_place):  # no names, or other ones
+        assert Scores.from_rows(ordered, member).members.count == frame["member"].sum()
+
+
+def test_frames_of_a_matrix_are_not_matched_by_place():
+    rng = np.random.default_rng(1)
+    mask = pd.DataFrame(rng.random((20, 30)) < 0.5, columns=[f"r{k}" for k in range(30)])
+    scores = pd.DataFrame(rng.normal(size=(20, 30)), columns=mask.columns)
+    assert Matrix(scores, mask, Coins.INDEPENDENT).records == 30
+    with pytest.raises(BadScores, match=r"^inclusion must be .* and its columns has"):
+        Matrix(scores[sorted(mask.columns)], mask, Coins.INDEPENDENT)
+    with pytest.raises(BadScores, match=r"^inclusion must be .* and its index has"):
+        Matrix(scores, mask[::-1], Coins.INDEPENDENT)
+    game = MembershipGame(30, Pool(), models=20)
+    with pytest.raises(BadScores, match=r"^inclusion must be .* of raw, and its index"):
+        game.with_outputs(scores, inclusion=mask[::-1])
 
 
 # -- a file for each side --------------------------------------------------------------------------
@@ -254,5 +291,5 @@ def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
 def test_models_by_records_are_a_matrix(tmp_path):
     rows = np.arange(40)
     path = table(tmp_path, model=rows // 8, record=rows % 8, score=VALUES, member=LABELS)
-    with pytest.raises(NoColumn, match="it is a matrix: a .parquet file with columns model and record is read"):
+    with pytest.raises(NoColumn, match=r"it is a matrix: a \.parquet file with columns"):
         Scores.read(path)
