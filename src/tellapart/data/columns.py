@@ -134,7 +134,7 @@ class FrameTable:
 
     def head(self, name: str) -> list[Any]:
         """The first values of a column."""
-        return list(self._column(name)[:HEAD])
+        return first_values(self._column(name))
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """These columns, all rows at once."""
@@ -150,6 +150,11 @@ class FrameTable:
         missing = _missing(values)  # asked before missing numbers are turned into NaN
         array = values.to_numpy() if hasattr(values, "to_numpy") else values
         return np.ma.MaskedArray(array, missing) if missing.any() else array
+
+
+def first_values(column: Any) -> list[Any]:
+    """The first values of a column, None where there is none."""
+    return [None if value is np.ma.masked else value for value in column[:HEAD]]
 
 
 def same_order(name: str, values: Any, other: str, first: Any) -> None:

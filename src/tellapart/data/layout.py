@@ -312,7 +312,7 @@ def _refuse_log(table: Table, sides: Sequence[Side]) -> None:
             raise NoColumn(
                 f"{table} must have scores of records in {columns[0]!r} and {columns[1]!r}, and "
                 f"{name!r} rises or falls along the rows, as the log of a training does. Name them "
-                "members and non_members if each row is a record, or give a file for each side "
+                "members and non_members if each row is a record; or give a file for each side "
                 "with --members in.csv --non-members out.csv, in Python members=, non_members="
             )
 
@@ -497,7 +497,7 @@ def _no_labels(table: Table) -> NoColumn:
         return NoColumn(
             f"{table} must have scores of one attack, and holds those of {len(pairs)}: {several}"
             f"{', ...' if len(pairs) > _FEW_PAIRS else ''}. Keep the two of one, chosen before you "
-            f"look at what they show, or give a file for each side with {sides}"
+            f"look at what they show; or give a file for each side with {sides}"
         )
     such = (
         "--member-column names it and --member-value its value for members (in Python member=, "

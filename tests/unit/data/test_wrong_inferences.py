@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tellapart.audit import Coins, Matrix, MembershipGame, Pool, Scores, language
+from tellapart.audit import Coins, Matrix, MembershipGame, Pool, Scores, language, preview
 from tellapart.errors import BadScores, NoColumn
 
 VALUES = np.random.default_rng(7).normal(size=40)
@@ -47,6 +47,36 @@ def test_a_threshold_of_the_scores_is_no_membership(tmp_path):
             Scores.read(tmp_path / "f.npy")
     np.save(tmp_path / "f.npy", np.column_stack([VALUES, LABELS]))
     assert Scores.read(tmp_path / "f.npy").members.count == 20
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("pred", [1, 0]), ("y_true", [True, False]), ("side", ["A", "B"]), ("split", ["train", "no"])],
+)
+def test_a_missing_label_changes_no_question_in_any_format(name, values, first, tmp_path):
+    """In Arrow and pandas what is missing was once a third value, and the question another."""
+    labels = [None, *values, *values, values[0]] * 10
+    numbers = [*np.arange(first, 60) + 0.5, *[None] * first]
+    table = {"loss": np.resize(VALUES, 60), "other": numbers, name: labels}
+    frame = pd.DataFrame(table)
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_feather(tmp_path / "f.feather")
+    frame.to_json(tmp_path / "f.json", orient="records")
+    frame.to_json(tmp_path / "f.jsonl", orient="records", lines=True)
+    told = set()
+    for path in (*tmp_path.iterdir(), None):
+        read = partial(Scores.from_table, frame) if path is None else partial(Scores.read, path)
+        try:
+            found = read(drop_missing=True)
+            told.add((found.members.count, found.non_members.count, found.left_out.rows))
+        except NoColumn as question:
+            told.add(str(question).replace(str(path or "table"), ""))
+        if path is not None:
+            assert all(cell is not np.ma.masked for row in preview(path).rows for cell in row)
+    assert len(told) == 1
+    assert (name == "split") == (told == {(30, 20, 10)})
 
 
 @pytest.mark.parametrize("name", ["non_member", "out", "is_test", "test", "nonmember", "held_out"])
