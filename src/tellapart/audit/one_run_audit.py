@@ -232,6 +232,11 @@ def _check_one_run(scores: Scores) -> None:
             f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
+    if scores.member_groups is not None or scores.non_member_groups is not None:
+        raise Unsupported(
+            "one_run judges all canaries together, and groups would be ignored: give one score a "
+            "canary without groups, or those of one group (scores.by_group()), chosen beforehand"
+        )
 
 
 def _refutes(guessed: ChosenGuesses, claim: TradeoffCurve) -> bool:

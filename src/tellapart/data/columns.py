@@ -163,7 +163,8 @@ def same_order(name: str, values: Any, other: str, first: Any) -> None:
     All is matched by place, so that labels would go to the scores of other records.
     """
     for axis in ("index", "columns"):
-        names, firsts = getattr(values, axis, None), getattr(first, axis, None)
+        names: Any = getattr(values, axis, None)
+        firsts: Any = getattr(first, axis, None)
         if not (hasattr(names, "equals") and hasattr(firsts, "equals")) or names.equals(firsts):
             continue
         if len(names) == len(firsts) and set(names) == set(firsts):

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tellapart import audit
 from tellapart.audit import Coins, Matrix, MembershipGame, Pool, Scores, language, preview
-from tellapart.errors import BadScores, NoColumn
+from tellapart.errors import BadScores, NoColumn, Unsupported
 
 VALUES = np.random.default_rng(7).normal(size=40)
 LABELS = np.arange(40) % 2
@@ -316,6 +317,52 @@ def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
     path = table(tmp_path, **many, seed=np.arange(400) % 399)
     with pytest.raises(NoColumn, match="'seed' whose values repeat"):
         Scores.read(path)
+
+
+# -- several scores of one record ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["attack", "Method", "metric", "epoch", "step", "augmentation"])
+def test_scores_of_several_attacks_below_each_other_are_asked_about(name, tmp_path):
+    """Once each canary counted as often as it was scored, and a true claim was refuted."""
+    twice = {"score": [*VALUES, *VALUES], "member": [*LABELS, *LABELS]}
+    path = table(tmp_path, **twice, **{name: np.arange(80) // 40})
+    with pytest.raises(NoColumn, match=f"{name!r} of several values that repeat.*be scores of one"):
+        Scores.read(path)
+    grouped = Scores.read(path, group=name)
+    with pytest.raises(Unsupported, match="judges all canaries together, and groups would be ign"):
+        audit.one_run(grouped)
+    assert {each.members.count for each in grouped.by_group().values()} == {20}
+    one = table(tmp_path, score=VALUES, member=LABELS, **{name: [3] * 40})
+    assert Scores.read(one).members.count == 20
+
+
+@pytest.mark.parametrize("name", ["record", "id", "canary", "sample_id", "text", "user", "uuid"])
+def test_records_that_come_again_are_asked_about(name, tmp_path):
+    records, sides = np.arange(40) % 20, np.arange(40) // 20  # once on each side
+    path = table(tmp_path, **{name: records}, score=VALUES, member=sides)
+    assert Scores.read(path).members.count == 20
+    assert Scores.read(table(tmp_path, **{name: [7] * 40}, score=VALUES, member=sides))
+    for one, member in ((records, LABELS), ([*range(39), 1], [*LABELS[:39], 1])):
+        path = table(tmp_path, **{name: one}, score=VALUES, member=member)
+        with pytest.raises(
+            NoColumn, match=rf"{name!r} in which '\d+' comes again on the same side"
+        ):
+            Scores.read(path)
+        assert Scores.read(path, group=name).members.count == sum(member)
+    runs = table(tmp_path, **{name: records}, score=VALUES, member=LABELS, run=np.arange(40))
+    assert Scores.read(runs, run="run").members.count == 20  # each of a training of its own
+    wide = table(tmp_path, id=records, in_scores=VALUES, out_scores=VALUES)
+    with pytest.raises(NoColumn, match="'id' in which '0' comes again"):
+        Scores.read(wide)
+
+
+def test_an_index_that_begins_anew_names_no_records(tmp_path):
+    """As pandas writes two frames, one below the other; lists of another length name none."""
+    path = table(tmp_path, **{"": np.arange(40) % 20}, score=VALUES, member=np.arange(40) // 20)
+    assert Scores.read(path).members.count == 20
+    for path in stored(tmp_path, {"score": VALUES, "member": LABELS, "id": [3, 3, 4]}):
+        assert Scores.read(path).members.count == 20
 
 
 def test_models_by_records_are_a_matrix(tmp_path):
