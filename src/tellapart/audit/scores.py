@@ -149,6 +149,7 @@ class Scores:
     # What was inferred to read them from a file, and which rows were left out.
     notes: tuple[str, ...]
     left_out: LeftOut
+    repeated: str
     # The scores in the order of the labels; kept only where there are labels.
     _rows: tuple[Array, Array] | None
 
@@ -181,6 +182,7 @@ class Scores:
             "orientation": _checks.member(Orientation, orientation=orientation),
             "notes": (),
             "left_out": LeftOut(),
+            "repeated": "",
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
         for name, value in fields.items():
@@ -451,6 +453,7 @@ def _told(scores: Scores, reader: Reader) -> Scores:
     """The same, with what was inferred and left out when they were read."""
     object.__setattr__(scores, "notes", reader.notes)
     object.__setattr__(scores, "left_out", reader.left_out)
+    object.__setattr__(scores, "repeated", reader.repeated)
     return scores
 
 

@@ -93,6 +93,10 @@ class Layout:
     sides: tuple[Side, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def repeated(self, table: Table) -> str:
+        """Which record has several scores on one side, in words; nothing where none has."""
+        return _repeated_record(table, self.names, [side.column for side in self.sides])
+
 
 def settled(table: Table, asked: Names, member_value: str | None = None) -> Layout:
     """Where scores and membership stand in a file, or the question that must be answered."""
@@ -206,17 +210,22 @@ def _refuse_stacked(table: Table, names: Names, read: Sequence[str] = ()) -> Non
                 "what they show, or rename it if every row is of another record; of runs, "
                 f"--each-group {_quoted(name)}, in Python group={name!r}, judges each value apart"
             )
+
+
+def _repeated_record(table: Table, names: Names, read: Sequence[str] = ()) -> str:
+    """Which record has several scores on one side, in words; nothing where none has.
+
+    That is right where each row is of a training of its own, and wrong for canaries of one run.
+    """
+    wanted = [*names.wanted.values(), *read]
     beside = [column for part, column in names.wanted.items() if part != "score"]
-    for name in there:
-        again = _again(table, [name, *beside]) if _RECORDS.fullmatch(_bare(name)) else ""
+    for name in table.names[:LOOKED_AT]:
+        if name in wanted or table.names.count(name) > 1 or not _RECORDS.fullmatch(_bare(name)):
+            continue
+        again = _again(table, [name, *beside])
         if again:
-            raise NoColumn(
-                f"{table} has {_a(table)} {name!r} in which {_short(again)!r} comes again on the "
-                "same side, and scores of one record are not independent. Keep one score a record, "
-                "of an attack chosen before you look at what they show, or rename it if each row "
-                f"is of a training of its own; --each-group {_quoted(name)}, in Python "
-                f"group={name!r}, then judges each record apart"
-            )
+            return f"{_short(again)!r} of {table.what} {name!r} in {table}"
+    return ""
 
 
 def _again(table: Table, columns: Sequence[str]) -> str:

@@ -76,6 +76,7 @@ class Reader:
     limits: FileLimits = field(default_factory=FileLimits)
     progress: Progress | None = None
     left_out: LeftOut = field(default_factory=LeftOut)
+    repeated: str = ""  # a record with several scores on one side, in words
     _notes: list[str] = field(default_factory=list)
     _meaning: Meaning = field(init=False)
 
@@ -184,6 +185,7 @@ class Reader:
         return layout
 
     def _note(self, table: Table, layout: Layout) -> None:
+        self.repeated = self.repeated or layout.repeated(table)
         for note in (*table.notes, *layout.notes):
             if note not in self._notes:
                 self._notes.append(note)

@@ -338,31 +338,35 @@ def test_scores_of_several_attacks_below_each_other_are_asked_about(name, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["record", "id", "canary", "sample_id", "text", "user", "uuid"])
-def test_records_that_come_again_are_asked_about(name, tmp_path):
+def test_records_that_come_again_are_no_canaries_of_one_run(name, tmp_path):
+    """Many runs may be of one record, each of a training of its own."""
     records, sides = np.arange(40) % 20, np.arange(40) // 20  # once on each side
     path = table(tmp_path, **{name: records}, score=VALUES, member=sides)
-    assert Scores.read(path).members.count == 20
-    assert Scores.read(table(tmp_path, **{name: [7] * 40}, score=VALUES, member=sides))
+    assert audit.one_run(Scores.read(path)).tries
+    assert audit.one_run(
+        Scores.read(table(tmp_path, **{name: [7] * 40}, score=VALUES, member=sides))
+    )
     for one, member in ((records, LABELS), ([*range(39), 1], [*LABELS[:39], 1])):
-        path = table(tmp_path, **{name: one}, score=VALUES, member=member)
-        with pytest.raises(
-            NoColumn, match=rf"{name!r} in which '\d+' comes again on the same side"
-        ):
-            Scores.read(path)
-        assert Scores.read(path, group=name).members.count == sum(member)
-    runs = table(tmp_path, **{name: records}, score=VALUES, member=LABELS, run=np.arange(40))
-    assert Scores.read(runs, run="run").members.count == 20  # each of a training of its own
+        columns = {name: one, "score": VALUES, "member": member}
+        for read in (Scores.read(table(tmp_path, **columns)), Scores.from_table(columns)):
+            assert audit.many_runs(read).epsilon_lower().value == 0
+            with pytest.raises(
+                Unsupported, match=rf"'\d+' of column {name!r} in .*f?.* has several"
+            ):
+                audit.one_run(read)
     wide = table(tmp_path, id=records, in_scores=VALUES, out_scores=VALUES)
-    with pytest.raises(NoColumn, match="'id' in which '0' comes again"):
-        Scores.read(wide)
+    with pytest.raises(
+        Unsupported, match="one_run needs one score a canary, and '0' of column 'id'"
+    ):
+        audit.one_run(Scores.read(wide))
 
 
 def test_an_index_that_begins_anew_names_no_records(tmp_path):
     """As pandas writes two frames, one below the other; lists of another length name none."""
     path = table(tmp_path, **{"": np.arange(40) % 20}, score=VALUES, member=np.arange(40) // 20)
-    assert Scores.read(path).members.count == 20
-    for path in stored(tmp_path, {"score": VALUES, "member": LABELS, "id": [3, 3, 4]}):
-        assert Scores.read(path).members.count == 20
+    lists = stored(tmp_path, {"score": VALUES, "member": LABELS, "id": [3, 3, 4]})
+    for each in (path, *lists):
+        assert Scores.read(each).repeated == ""
 
 
 def test_models_by_records_are_a_matrix(tmp_path):
