@@ -335,7 +335,7 @@ def _scoring(model: Any) -> Iterator[None]:
 def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     """The losses of the texts' own tokens; short texts are filled up on the right and masked."""
     torch = _torch()
-    weights = getattr(model.model, "parameters", tuple)()
+    weights: Any = getattr(model.model, "parameters", tuple)()
     device = next((each.device for each in weights), torch.device("cpu"))
     shape = len(some), max(each.ids.size for each in some)
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
