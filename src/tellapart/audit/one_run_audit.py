@@ -234,6 +234,17 @@ def _check_one_run(scores: Scores) -> None:
             f"one_run needs the canaries of one run, and there are {count}: "
             "use many_runs with one score per run"
         )
+    if scores.repeated:
+        raise Unsupported(
+            f"one_run needs one score a canary, and {scores.repeated} has several on one side: "
+            "keep one each, of an attack chosen before you look at what they show, or rename the "
+            "column if every row is a canary of its own"
+        )
+    if scores.member_groups is not None or scores.non_member_groups is not None:
+        raise Unsupported(
+            "one_run judges all canaries together, and groups would be ignored: give one score a "
+            "canary without groups, or those of one group (scores.by_group()), chosen beforehand"
+        )
 
 
 def _refutes(guessed: ChosenGuesses, claim: TradeoffCurve) -> bool:

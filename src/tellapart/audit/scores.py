@@ -149,6 +149,7 @@ class Scores:
     # What was inferred to read them from a file, and which rows were left out.
     notes: tuple[str, ...]
     left_out: RowsLeftOut
+    repeated: str
     # The scores in the order of the labels; kept only where there are labels.
     _rows: tuple[Array, Array] | None
 
@@ -181,6 +182,7 @@ class Scores:
             "orientation": _checks.member(Orientation, orientation=orientation),
             "notes": (),
             "left_out": RowsLeftOut(),
+            "repeated": "",
             "_rows": None if all(each is None for each in kept.values()) else (inside, outside),
         }
         for name, value in fields.items():
@@ -230,6 +232,8 @@ class Scores:
         orientation: Orientation = Orientation.HIGHER,
     ) -> Scores:
         """One list of scores, and one of labels that say which scores are of members."""
+        for name, values in (("member", member), ("runs", runs), ("groups", groups)):
+            columns.same_order(name, values, "scores", scores)
         given = _numbers("scores", scores)
         inside, _ = scores_and_labels.CellMeaning(offers_drop=False).members(
             "member", member, columns.from_zero
@@ -449,6 +453,7 @@ def _told(scores: Scores, reader: Reader) -> Scores:
     """The same, with what was inferred and left out when they were read."""
     object.__setattr__(scores, "notes", reader.notes)
     object.__setattr__(scores, "left_out", reader.left_out)
+    object.__setattr__(scores, "repeated", reader.repeated)
     return scores
 
 

@@ -143,8 +143,8 @@ def weakest_found(
     """
     enough = _Enough(power)
     if roughly is not None:
-        found, near = weakest_found(roughly)
-        if found:
+        sure, near = weakest_found(roughly)
+        if sure:
             enough.seek(near)
     low, high = 1.0, 1.25
     try:

@@ -135,11 +135,13 @@ class FrameTable:
 
     def head(self, name: str) -> list[Any]:
         """The first values of a column."""
-        return list(self._column(name)[:HEAD])
+        return first_values(self._column(name))
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """These columns, all rows at once."""
         held = tuple(self._column(name) for name in names)
+        for name in names[1:]:
+            same_order(name, raw(self._table, name), names[0], raw(self._table, names[0]))
         for name, values in zip(names[1:], held[1:], strict=True):
             one_length(name, len(held[0]), len(values))
         yield Batch(held, len(held[0]), from_zero)
@@ -149,6 +151,30 @@ class FrameTable:
         missing = _missing(values)  # asked before missing numbers are turned into NaN
         array = values.to_numpy() if hasattr(values, "to_numpy") else values
         return np.ma.MaskedArray(array, missing) if missing.any() else array
+
+
+def first_values(column: Any) -> list[Any]:
+    """The first values of a column, None where there is none."""
+    return [None if value is np.ma.masked else value for value in column[:HEAD]]
+
+
+def same_order(name: str, values: Any, other: str, first: Any) -> None:
+    """Refuse rows of pandas that have the same names in another order.
+
+    All is matched by place, so that labels would go to the scores of other records.
+    """
+    for axis in ("index", "columns"):
+        names: Any = getattr(values, axis, None)
+        firsts: Any = getattr(first, axis, None)
+        if not (hasattr(names, "equals") and hasattr(firsts, "equals")) or names.equals(firsts):
+            continue
+        if len(names) == len(firsts) and set(names) == set(firsts):
+            by = f".loc[{other}.index]" if axis == "index" else f"[{other}.columns]"
+            raise BadScores(
+                f"{name} must be in the order of {other}, and its {axis} has the same names in "
+                f"another one: give {name}{by}, or both as .to_numpy() if they belong together "
+                "by place"
+            )
 
 
 def one_length(name: str, rows: int, size: int, where: str = "") -> None:

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tellapart import deadline
-from tellapart.data.columns import FrameTable, position
+from tellapart.data.columns import FrameTable, first_values, position
 from tellapart.data.sources import FileLimits, Source, unreadable
-from tellapart.data.table import HEAD, Batch
+from tellapart.data.table import Batch
 from tellapart.errors import BadScores, Unsupported
 
 
@@ -49,7 +49,7 @@ class FeatherTable:
     def head(self, name: str) -> list[Any]:
         """The first values of a column."""
         for batch in self.batches([name]):
-            return list(batch.columns[0][:HEAD])
+            return first_values(batch.columns[0])
         return []
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:

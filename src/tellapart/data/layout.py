@@ -54,6 +54,18 @@ _IDS = re.compile(
 )
 _TRAININGS = re.compile("(run|model|seed|trial|experiment|fold|target)(id|s|names?)?")
 _RUNS = re.compile("(run|model|seed|trial|experiment|fold)(id)?")
+# Whose values say of which attack, or of which moment of a training, a score is.
+_KINDS = re.compile(
+    "attack(name|type)?|method|metric|score(name|type)|epoch|step|iter(ation)?|checkpoint|"
+    "aug(mentation)?s?|view"
+)
+# Whose values name the record that a score is of.
+_RECORDS = re.compile(
+    "(record|sample|example|canary|document|user|person|patient)(id|idx|index|name)?|"
+    "(uu?)?id|text|prompt"
+)
+# So many rows are looked at for records that come again: those of canaries are hardly more.
+_LOOKED_FOR = 2**20
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
@@ -81,6 +93,10 @@ class Layout:
     sides: tuple[SideColumn, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def repeated(self, table: FileTable) -> str:
+        """Which record has several scores on one side, in words; nothing where none has."""
+        return _repeated_record(table, self.names, [side.column for side in self.sides])
+
 
 def settled(table: FileTable, asked: Names, member_value: str | None = None) -> Layout:
     """Where scores and membership stand in a file, or the question that must be answered."""
@@ -103,6 +119,7 @@ def settled(table: FileTable, asked: Names, member_value: str | None = None) -> 
     for name in names.wanted.values():
         position(table.names, name, table, table.what)
     _refuse_unread(table, names)
+    _refuse_stacked(table, names)
     notes = []
     if asked.score is None and score != SCORE:
         notes.append(f"scores in {table.what} {score!r}")
@@ -124,6 +141,7 @@ def one_sided(table: FileTable, score: str | None, inside: bool = True) -> Layou
         score = numbers[0]
     position(table.names, score, table, table.what)
     _refuse_unread(table, Names(score))
+    _refuse_stacked(table, Names(score))
     has_scores = len(table.names) > 1
     notes = (f"scores in {table.what} {score!r}",) if has_scores else ()
     return Layout(Names(score), (SideColumn(score, inside),), notes)
@@ -180,6 +198,68 @@ def _refuse_unread(table: FileTable, names: Names, read: Sequence[str] = ()) -> 
             f".{matrix} If it tells runs apart, add --run-column {_quoted(name)}, in Python "
             f"run={name!r} (independence is then checked); otherwise rename it",
         )
+
+
+def _refuse_stacked(table: FileTable, names: Names, read: Sequence[str] = ()) -> None:
+    """Refuse several scores of one record: read as so many records, they refute true claims."""
+    wanted = [*names.wanted.values(), *read]
+    there = [n for n in table.names[:LOOKED_AT] if n not in wanted and table.names.count(n) == 1]
+    for name in there:
+        if _KINDS.fullmatch(_bare(name)) and _again(table, [name]):
+            raise NoColumn(
+                f"{table} has {_a(table)} {name!r} of several values that repeat, so that rows may "
+                "be scores of one record. Keep the rows of one value, chosen before you look at "
+                "what they show, or rename it if every row is of another record; of runs, "
+                f"--each-group {_quoted(name)}, in Python group={name!r}, judges each value apart"
+            )
+
+
+def _repeated_record(table: FileTable, names: Names, read: Sequence[str] = ()) -> str:
+    """Which record has several scores on one side, in words; nothing where none has.
+
+    That is right where each row is of a training of its own, and wrong for canaries of one run.
+    """
+    wanted = [*names.wanted.values(), *read]
+    beside = [column for part, column in names.wanted.items() if part != "score"]
+    for name in table.names[:LOOKED_AT]:
+        if name in wanted or table.names.count(name) > 1 or not _RECORDS.fullmatch(_bare(name)):
+            continue
+        again = _again(table, [name, *beside])
+        if again:
+            return f"{_short(again)!r} of {table.what} {name!r} in {table}"
+    return ""
+
+
+def _again(table: FileTable, columns: Sequence[str]) -> str:
+    """A value of the first column that comes again beside the same ones of the others.
+
+    None where the column has one value alone, or holds something else than a value for each row.
+    """
+    seen: set[tuple[str, ...]] = set()
+    values: set[str] = set()
+    again, rows = "", 0
+    try:
+        for batch in table.batches(columns):
+            for cells in zip(*batch.columns, strict=True):
+                if is_missing(cells[0]):
+                    continue
+                key = tuple(str(cell).strip() for cell in cells)
+                again = again or (key[0] if key in seen else "")
+                if len(values) < 2:
+                    values.add(key[0])
+                if again and len(values) == 2:
+                    return again
+                seen.add(key)
+            rows += batch.rows
+            if rows > _LOOKED_FOR:
+                break
+    except BadScores:
+        return ""
+    return ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _repeats(table: FileTable, name: str) -> bool:
@@ -267,6 +347,7 @@ def _wide(table: FileTable, asked: Names, sides: tuple[SideColumn, ...]) -> Layo
     for name in columns:
         position(table.names, name, table, table.what)
     _refuse_unread(table, Names(), columns)
+    _refuse_stacked(table, Names(), columns)
     _refuse_no_scores(table, columns)
     _refuse_log(table, sides)
     note = f"members in {columns[0]!r}, non-members in {columns[1]!r}"

@@ -84,6 +84,7 @@ class Reader:
     limits: FileLimits = field(default_factory=FileLimits)
     progress: Progress | None = None
     left_out: RowsLeftOut = field(default_factory=RowsLeftOut)
+    repeated: str = ""  # a record with several scores on one side, in words
     _notes: list[str] = field(default_factory=list)
     _meaning: CellMeaning = field(init=False)
 
@@ -192,6 +193,7 @@ class Reader:
         return layout
 
     def _note(self, table: FileTable, layout: Layout) -> None:
+        self.repeated = self.repeated or layout.repeated(table)
         for note in (*table.notes, *layout.notes):
             if note not in self._notes:
                 self._notes.append(note)

@@ -89,7 +89,7 @@ def plain_word(value: object) -> str:
 
 def is_missing(value: object) -> bool:
     """None, NaN and the like; pandas' own NA can be compared with nothing."""
-    if value is None or type(value).__name__ in _NAMELESS:
+    if value is None or value is np.ma.masked or type(value).__name__ in _NAMELESS:
         return True
     if isinstance(value, str):
         return is_missing_text(value)

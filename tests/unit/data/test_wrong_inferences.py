@@ -1,12 +1,15 @@
 """What a score file does not say clearly is asked for: a wrong guess would refute true claims."""
 
 import json
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tellapart.audit import Scores, language
-from tellapart.errors import BadScores, NoColumn
+from tellapart import audit
+from tellapart.audit import Coins, Matrix, MembershipGame, Pool, Scores, language, preview
+from tellapart.errors import BadScores, NoColumn, Unsupported
 
 VALUES = np.random.default_rng(7).normal(size=40)
 LABELS = np.arange(40) % 2
@@ -45,6 +48,36 @@ def test_a_threshold_of_the_scores_is_no_membership(tmp_path):
             Scores.read(tmp_path / "f.npy")
     np.save(tmp_path / "f.npy", np.column_stack([VALUES, LABELS]))
     assert Scores.read(tmp_path / "f.npy").members.count == 20
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("pred", [1, 0]), ("y_true", [True, False]), ("side", ["A", "B"]), ("split", ["train", "no"])],
+)
+def test_a_missing_label_changes_no_question_in_any_format(name, values, first, tmp_path):
+    """In Arrow and pandas what is missing was once a third value, and the question another."""
+    labels = [None, *values, *values, values[0]] * 10
+    numbers = [*np.arange(first, 60) + 0.5, *[None] * first]
+    table = {"loss": np.resize(VALUES, 60), "other": numbers, name: labels}
+    frame = pd.DataFrame(table)
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_feather(tmp_path / "f.feather")
+    frame.to_json(tmp_path / "f.json", orient="records")
+    frame.to_json(tmp_path / "f.jsonl", orient="records", lines=True)
+    told = set()
+    for path in (*tmp_path.iterdir(), None):
+        read = partial(Scores.from_table, frame) if path is None else partial(Scores.read, path)
+        try:
+            found = read(drop_missing=True)
+            told.add((found.members.count, found.non_members.count, found.left_out.rows))
+        except NoColumn as question:
+            told.add(str(question).replace(str(path or "table"), ""))
+        if path is not None:
+            assert all(cell is not np.ma.masked for row in preview(path).rows for cell in row)
+    assert len(told) == 1
+    assert (name == "split") == (told == {(30, 20, 10)})
 
 
 @pytest.mark.parametrize("name", ["non_member", "out", "is_test", "test", "nonmember", "held_out"])
@@ -106,7 +139,7 @@ def test_losses_that_fall_along_the_rows_are_a_log_without_its_epochs(epochs, wh
     for sides in ((falling, falling + 0.3), (-falling, -falling - 0.3), (falling, noisy)):
         log = {f"train_{what}": sides[0], f"test_{what}": sides[1]}
         for path in (*stored(tmp_path, log), table(tmp_path, **{"": np.arange(epochs)}, **log)):
-            with pytest.raises(NoColumn, match="as the log of a training does. Name them members"):
+            with pytest.raises(NoColumn, match=r"log of a training does\. Name them members"):
                 Scores.read(path)
     named = {"members": falling, "non_members": falling + 0.3}
     for path in stored(tmp_path, named):
@@ -147,11 +180,10 @@ def test_a_comma_between_thousands_is_no_decimal_comma(ending, tmp_path):
         (tmp_path / "in.csv").write_text('score\n"2,850"\n"1,203"\n')
         (tmp_path / "out.csv").write_text("score\n997\n15\n")
         asked = {"members": tmp_path / "in.csv", "non_members": tmp_path / "out.csv"}
+    table = {"score": scores, "member": member}
+    read = partial(Scores.from_table, table) if ending == "frame" else partial(Scores.read, **asked)
     with pytest.raises(BadScores, match=r"beside (997|15), 2,850 may be 2850 or 2\.850"):
-        if ending == "frame":
-            Scores.from_table({"score": scores, "member": member})
-        else:
-            Scores.read(**asked)
+        read()
 
 
 @pytest.mark.parametrize(
@@ -192,6 +224,42 @@ def test_a_manifest_may_hold_other_ends_of_lines_within_a_text(tmp_path):
     lines = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     path.write_text(lines, encoding="utf-8", newline="")
     assert language.read_manifest(path).included == [texts[0], texts[2]]
+
+
+# -- rows of pandas, which have names -------------------------------------------------------------
+
+
+def test_rows_of_pandas_in_another_order_are_not_matched_by_place():
+    """Once labels went to other records: where both are sorted, a true claim was refuted."""
+    frame = pd.DataFrame({"score": VALUES, "member": VALUES[::-1] > 0}).sort_values("member")
+    ordered = frame["score"].sort_values()
+    said = "must be in the order of scores?, and its index has the same names in another one"
+    with pytest.raises(BadScores, match=f"^member {said}"):
+        Scores.from_rows(ordered, frame["member"])
+    with pytest.raises(BadScores, match=f"^runs {said}"):
+        Scores.from_rows(frame["score"], frame["member"], ordered.index.to_series())
+    with pytest.raises(BadScores, match=f"^member {said}"):
+        Scores.from_table({"score": ordered, "member": frame["member"]})
+    by_name = Scores.from_rows(ordered, frame["member"].loc[ordered.index])
+    inside = frame["score"][frame["member"]]
+    assert sorted(by_name.members.descending(range(1, inside.size + 1))) == sorted(inside)
+    by_place = frame["member"].reset_index(drop=True).set_axis(range(100, 140))
+    for member in (frame["member"].to_numpy(), by_place):  # no names, or other ones
+        assert Scores.from_rows(ordered, member).members.count == frame["member"].sum()
+
+
+def test_frames_of_a_matrix_are_not_matched_by_place():
+    rng = np.random.default_rng(1)
+    mask = pd.DataFrame(rng.random((20, 30)) < 0.5, columns=[f"r{k}" for k in range(30)])
+    scores = pd.DataFrame(rng.normal(size=(20, 30)), columns=mask.columns)
+    assert Matrix(scores, mask, Coins.INDEPENDENT).records == 30
+    with pytest.raises(BadScores, match=r"^inclusion must be .* and its columns has"):
+        Matrix(scores[sorted(mask.columns)], mask, Coins.INDEPENDENT)
+    with pytest.raises(BadScores, match=r"^inclusion must be .* and its index has"):
+        Matrix(scores, mask[::-1], Coins.INDEPENDENT)
+    game = MembershipGame(30, Pool(), models=20)
+    with pytest.raises(BadScores, match=r"^inclusion must be .* of raw, and its index"):
+        game.with_outputs(scores, inclusion=mask[::-1])
 
 
 # -- a file for each side --------------------------------------------------------------------------
@@ -251,8 +319,58 @@ def test_a_seed_that_comes_again_far_below_is_found(tmp_path):
         Scores.read(path)
 
 
+# -- several scores of one record ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["attack", "Method", "metric", "epoch", "step", "augmentation"])
+def test_scores_of_several_attacks_below_each_other_are_asked_about(name, tmp_path):
+    """Once each canary counted as often as it was scored, and a true claim was refuted."""
+    twice = {"score": [*VALUES, *VALUES], "member": [*LABELS, *LABELS]}
+    path = table(tmp_path, **twice, **{name: np.arange(80) // 40})
+    with pytest.raises(NoColumn, match=f"{name!r} of several values that repeat.*be scores of one"):
+        Scores.read(path)
+    grouped = Scores.read(path, group=name)
+    with pytest.raises(Unsupported, match="judges all canaries together, and groups would be ign"):
+        audit.one_run(grouped)
+    assert {each.members.count for each in grouped.by_group().values()} == {20}
+    one = table(tmp_path, score=VALUES, member=LABELS, **{name: [3] * 40})
+    assert Scores.read(one).members.count == 20
+
+
+@pytest.mark.parametrize("name", ["record", "id", "canary", "sample_id", "text", "user", "uuid"])
+def test_records_that_come_again_are_no_canaries_of_one_run(name, tmp_path):
+    """Many runs may be of one record, each of a training of its own."""
+    records, sides = np.arange(40) % 20, np.arange(40) // 20  # once on each side
+    path = table(tmp_path, **{name: records}, score=VALUES, member=sides)
+    assert audit.one_run(Scores.read(path)).tries
+    assert audit.one_run(
+        Scores.read(table(tmp_path, **{name: [7] * 40}, score=VALUES, member=sides))
+    )
+    for one, member in ((records, LABELS), ([*range(39), 1], [*LABELS[:39], 1])):
+        columns = {name: one, "score": VALUES, "member": member}
+        for read in (Scores.read(table(tmp_path, **columns)), Scores.from_table(columns)):
+            assert audit.many_runs(read).epsilon_lower().value == 0
+            with pytest.raises(
+                Unsupported, match=rf"'\d+' of column {name!r} in .*f?.* has several"
+            ):
+                audit.one_run(read)
+    wide = table(tmp_path, id=records, in_scores=VALUES, out_scores=VALUES)
+    with pytest.raises(
+        Unsupported, match="one_run needs one score a canary, and '0' of column 'id'"
+    ):
+        audit.one_run(Scores.read(wide))
+
+
+def test_an_index_that_begins_anew_names_no_records(tmp_path):
+    """As pandas writes two frames, one below the other; lists of another length name none."""
+    path = table(tmp_path, **{"": np.arange(40) % 20}, score=VALUES, member=np.arange(40) // 20)
+    lists = stored(tmp_path, {"score": VALUES, "member": LABELS, "id": [3, 3, 4]})
+    for each in (path, *lists):
+        assert Scores.read(each).repeated == ""
+
+
 def test_models_by_records_are_a_matrix(tmp_path):
     rows = np.arange(40)
     path = table(tmp_path, model=rows // 8, record=rows % 8, score=VALUES, member=LABELS)
-    with pytest.raises(NoColumn, match="it is a matrix: a .parquet file with columns model and record is read"):
+    with pytest.raises(NoColumn, match=r"it is a matrix: a \.parquet file with columns"):
         Scores.read(path)

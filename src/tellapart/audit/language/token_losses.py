@@ -14,7 +14,7 @@ import os
 import time
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -337,15 +337,15 @@ def _scoring(model: Any) -> Iterator[None]:
 def _batch(model: LanguageModel, some: list[_Tokens]) -> list[Array]:
     """The losses of the texts' own tokens; short texts are filled up on the right and masked."""
     torch = _torch()
-    weights: Iterable[Any] = getattr(model.model, "parameters", tuple)()
+    weights: Any = getattr(model.model, "parameters", tuple)()
     device = next((each.device for each in weights), torch.device("cpu"))
     shape = len(some), max(each.ids.size for each in some)
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for row, each in enumerate(some):
         ids[row, : each.ids.size], mask[row, : each.ids.size] = each.ids, 1
     on = torch.from_numpy(ids).to(device)
-    told = model.model(input_ids=on, attention_mask=torch.from_numpy(mask).to(device))
-    logits = getattr(told, "logits", None)
+    output = model.model(input_ids=on, attention_mask=torch.from_numpy(mask).to(device))
+    logits = getattr(output, "logits", None)
     if logits is None or tuple(logits.shape[:-1]) != shape:
         rule = (
             "be causal and give logits for each token, as AutoModelForCausalLM and language.load do"

@@ -45,7 +45,7 @@ from tellapart.audit.trainings.lira import Lira
 from tellapart.audit.trainings.matrix_files import Outputs
 from tellapart.audit.trainings.membership_game import MembershipGame, Played, Targets
 from tellapart.audit.trainings.training_audit import Attacking, attack_scores, game_evidence
-from tellapart.data import scores_and_labels
+from tellapart.data import columns, scores_and_labels
 from tellapart.data.ranked import Mask, Whole
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.subject import Subject
@@ -114,6 +114,7 @@ class Matrix:
         prior = _checks.inside_unit(prior=self.prior)
         if prior != 0.5 and self.coins is not Coins.INDEPENDENT:
             _checks.refuse("prior", "be left out unless coins=Coins.INDEPENDENT", prior)
+        columns.same_order("inclusion", self.inclusion, "scores", self.scores)
         mask = masks.mask_of(self.inclusion)
         values = _numbers(scores=self.scores)
         if values.ndim not in (2, 3) or values.shape[:2] != mask.shape:

@@ -29,6 +29,7 @@ from tellapart.audit.trainings import shadow_models
 from tellapart.audit.trainings.inclusion import Coins, check_mask, mask_of
 from tellapart.audit.trainings.shadow_models import Places
 from tellapart.audit.trainings.store import ModelStore
+from tellapart.data import columns
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.neighbours import Neighbours
@@ -312,6 +313,7 @@ class MembershipGame:
         coins were others than this game's, ``inclusion`` says who was in; a mask that independent
         coins of the design's prior plainly did not give is refused (`audit.Matrix` takes others).
         """
+        columns.same_order("inclusion", inclusion, "raw", raw)
         wanted = {
             "raw": (self.models, self.targets.size),
             "population": (self.models, len(self.population)),

@@ -155,7 +155,8 @@ def audit(
             result = _held_against(claim, name, evidence)
         return answer.give(result, files=[file for file in files if os.path.isfile(file)])
     if design == "pooled":
-        refuse("--design", "be another for scores: pooled reads a matrix with its mask (--coins, --inclusion)", design)
+        rule = "be another for scores: pooled reads a matrix with its mask (--coins, --inclusion)"
+        refuse("--design", rule, design)
     with terminal.working("reading scores") as progress:
         scores = columns.read(given, progress)
     if scores.notes:
