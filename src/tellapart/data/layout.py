@@ -65,7 +65,7 @@ _RECORDS = re.compile(
     "(uu?)?id|text|prompt"
 )
 # So many rows are looked at for records that come again: those of canaries are hardly more.
-_LOOKED_FOR = 2**20
+_LOOKED_FOR = 2**19
 _QUANTITY = re.compile(
     "scores?|loss(es)?|logits?|signals?|preds?|predictions?|values?|statistics?|lira|rmia"
 )
@@ -235,23 +235,25 @@ def _again(table: FileTable, columns: Sequence[str]) -> str:
 
     None where the column has one value alone, or holds something else than a value for each row.
     """
-    seen: set[tuple[str, ...]] = set()
+    seen: set[int] = set()
     values: set[str] = set()
     again, rows = "", 0
     try:
         for batch in table.batches(columns):
-            for cells in zip(*batch.columns, strict=True):
+            some = (column[: _LOOKED_FOR - rows] for column in batch.columns)
+            for cells in zip(*some, strict=True):
                 if is_missing(cells[0]):
                     continue
                 key = tuple(str(cell).strip() for cell in cells)
-                again = again or (key[0] if key in seen else "")
+                short = hash(key)  # whole keys of so many rows would take hundreds of megabytes
+                again = again or (key[0] if short in seen else "")
                 if len(values) < 2:
                     values.add(key[0])
                 if again and len(values) == 2:
                     return again
-                seen.add(key)
+                seen.add(short)
             rows += batch.rows
-            if rows > _LOOKED_FOR:
+            if rows >= _LOOKED_FOR:
                 break
     except BadScores:
         return ""
