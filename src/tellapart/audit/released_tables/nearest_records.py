@@ -24,8 +24,13 @@ _HALF = 0.03
 
 def copies(tables: AlignedTables, targets: Array) -> Mask:
     """Which targets stand in the release as they are."""
-    known = {row.tobytes() for row in _plain(tables.released)}
-    return np.array([row.tobytes() in known for row in _plain(targets)], dtype=np.bool_)
+    return standing(targets, tables.released)
+
+
+def standing(records: Array, table: Array) -> Mask:
+    """Which records stand in a table as they are."""
+    known = {row.tobytes() for row in _plain(table)}
+    return np.array([row.tobytes() in known for row in _plain(records)], dtype=np.bool_)
 
 
 # Told of each difference that was computed: targets times released records times columns.

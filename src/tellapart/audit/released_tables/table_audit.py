@@ -133,12 +133,15 @@ class TableAudit:
     """What attacks on a released table show; all their tests hold together.
 
     ``rounded`` has the columns whose type is coarser in one table than in another, with that type:
-    they are compared at its precision, so that values which differ less count as equal.
+    they are compared at its precision, so that values which differ less count as equal. Of the
+    control's records ``shared`` stand in the original table, too: some by chance, or all of them
+    where the control was drawn from it, and then it leaks as much.
     """
 
     attacks: tuple[TableAttack, ...]
     confidence: float
     rounded: Mapping[str, str] = field(default_factory=dict)
+    shared: int = 0
 
     @property
     def leaks(self) -> bool:
@@ -184,6 +187,11 @@ class TableAudit:
         if self.rounded:
             columns = ", ".join(f"{name} ({kind})" for name, kind in self.rounded.items())
             lines.append(f"Compared at the coarsest precision of the three tables: {columns}.")
+        if self.shared:
+            lines.append(
+                f"Records of the control that stand in the original table, too: {self.shared:,}. "
+                "Were they drawn from it? Take records that the release was not made from."
+            )
         return "\n".join(lines)
 
 
@@ -273,7 +281,8 @@ def tables(
         TableAttack(name, hits, other, share, every or name.startswith("singling out"))
         for name, (hits, other) in found
     )
-    return TableAudit(made, 1 - level, data.rounded)
+    shared = int(nearest_records.standing(data.control, data.original).sum())
+    return TableAudit(made, 1 - level, data.rounded, shared)
 
 
 class SlowAttacks(UserWarning):

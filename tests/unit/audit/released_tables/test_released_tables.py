@@ -251,3 +251,18 @@ def test_false_alarms_are_as_rare_as_stated():
 @pytest.mark.parametrize("rows", [30, 100])
 def test_false_alarms_are_as_rare_as_stated_in_many_nulls(rows):
     check_level(1_000, rows, rows)
+
+
+def test_a_control_that_was_drawn_from_the_original_is_said_to_be():
+    """Then its records leak as the others do, and their copies show nothing."""
+    rng = np.random.default_rng(4)
+    original, other = ({"a": rng.normal(size=60), "b": rng.normal(size=60)} for _ in range(2))
+    drawn = {name: values[:20] for name, values in original.items()}
+    found = audit.tables(original, original, drawn, attacks=40)
+    assert not found.copies.leaks
+    assert found.shared == 20
+    assert "control that stand in the original table, too: 20. Were they drawn" in str(found)
+    apart = audit.tables(original, original, other, attacks=40)
+    assert apart.copies.leaks
+    assert apart.shared == 0
+    assert "stand in the original" not in str(apart)
