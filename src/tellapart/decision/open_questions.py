@@ -223,7 +223,7 @@ def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> str:
         return "the sensitivity was taken to be 1"
     counted = decision.utility is not None and decision.utility.statistic == "histogram"
     said, least = given["sensitivity"], _HISTOGRAM.get(name, 0.0)
-    return f"the sensitivity of a histogram is {said:g}" if counted and said < least else ""
+    return f"the sensitivity of a histogram is {short(said)}" if counted and said < least else ""
 
 
 def _moved(key: str, seen: str, advice: str) -> Question:
