@@ -238,6 +238,9 @@ class ParameterSearch:
         least = accumulate((trial.excess for trial in members), min)
         pairs = zip(least, members[1:], strict=False)
         if any(trial.excess - trial.slack > before + noise for before, trial in pairs):
+            for limit in self._limits:  # of so small a difference the last digits waver by much
+                if 0 < abs(limit.bound - limit.value(nothing())) <= _DIGITS:
+                    raise beyond_perfect(limit)
             raise NotCertified(
                 "cannot solve for the parameter: the risks do not change in one direction with "
                 "it; use largest for a family that leaks more as it grows, least for one that "

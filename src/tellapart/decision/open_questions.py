@@ -32,6 +32,9 @@ _SEVERAL = re.compile(
 )
 # More people than ever lived at one time.
 _WORLD = 1e10
+# How far a record that is replaced moves a histogram of counts, in the norm of each noise.
+_HISTOGRAM = {"gaussian": 1.414, "gaussian-classic": 1.414, "discrete-gaussian": 1.414}
+_HISTOGRAM |= dict.fromkeys(("laplace", "discrete-laplace", "truncated-laplace", "staircase"), 2.0)
 # By this share a prior may lie below the base rate: both are rounded by people.
 _ROUNDED = 0.05
 
@@ -198,27 +201,35 @@ def _attackers(decision: Decision) -> Iterator[OpenQuestion]:
 
 def _sensitivity(decision: Decision) -> Iterator[OpenQuestion]:
     chosen = decision.mechanism
-    if _unmeasured(decision, chosen.name, chosen.fixed):
-        yield _moved("mechanism.sensitivity", "Write it down")
+    if seen := _unmeasured(decision, chosen.name, chosen.fixed):
+        yield _moved("mechanism.sensitivity", seen, "Write it down")
 
 
 def _alternatives(decision: Decision) -> Iterator[OpenQuestion]:
     for place, other in enumerate(decision.alternatives, 1):
-        if any(_unmeasured(decision, term.name, term.values) for term in terms(other.mechanism)):
-            advice = f'Write it down, as in "{other.mechanism.partition(":")[0]}:sensitivity=2"'
-            yield _moved(f"alternative[{place}].mechanism", advice)
+        for seen in (_unmeasured(decision, t.name, t.values) for t in terms(other.mechanism)):
+            if seen:
+                advice = f'Write it down, as in "{other.mechanism.partition(":")[0]}:sensitivity=2"'
+                yield _moved(f"alternative[{place}].mechanism", seen, advice)
+                break
 
 
-def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> bool:
-    """Whether records are replaced and nobody said how far that moves the answer."""
+def _unmeasured(decision: Decision, name: str, given: Mapping[str, Any]) -> str:
+    """Where records are replaced: what was said of how far that moves the answer, if too little."""
     takes = "sensitivity" in KINDS[name].parameters and decision.correlation is None
-    return decision.privacy.neighbours == "replace" and takes and "sensitivity" not in given
+    if decision.privacy.neighbours != "replace" or not takes:
+        return ""
+    if "sensitivity" not in given:
+        return "the sensitivity was taken to be 1"
+    counted = decision.utility is not None and decision.utility.statistic == "histogram"
+    said, least = given["sensitivity"], _HISTOGRAM.get(name, 0.0)
+    return f"the sensitivity of a histogram is {short(said)}" if counted and said < least else ""
 
 
-def _moved(key: str, advice: str) -> OpenQuestion:
+def _moved(key: str, seen: str, advice: str) -> OpenQuestion:
     return OpenQuestion(
         key,
-        "neighbouring data sets replace a record, and the sensitivity was taken to be 1",
+        f"neighbouring data sets replace a record, and {seen}",
         "How far does the answer move when a record is replaced by another?",
         f"{advice}: one cell of a histogram falls and another rises, which moves it by 2 "
         "(√2 for Gaussian noise).",

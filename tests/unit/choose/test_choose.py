@@ -374,6 +374,15 @@ def test_a_measure_that_wavers_is_refused():
         choose.largest(ta.Laplace.with_epsilon, [choose.at_most(0.5, wavering)])
 
 
+def test_a_limit_so_near_to_none_that_digits_end_is_said_to_be():
+    """The ε of its curve wavers by 1e-21, and so by more than the search allows of 1e-14."""
+    limit = choose.at_most(1e-14, risk.epsilon, delta=1e-5)
+    with pytest.raises(ta.NotCertified, match=r"ε ≤ 1e-14.* lies too near to .* perfect privacy"):
+        choose.largest(lambda epsilon: ta.TruncatedLaplace.with_epsilon(epsilon, 1e-5), [limit])
+    pure = choose.at_most(1e-14, risk.epsilon, delta=0)
+    assert choose.largest(ta.Laplace.with_epsilon, [pure]).parameter == pytest.approx(1e-14)
+
+
 def test_a_family_far_from_one_is_found():
     def family(x):
         if not 5 <= x <= 10:

@@ -8,7 +8,7 @@ import pytest
 import tellapart as ta
 from tellapart import decision, report
 from tellapart.decision.open_questions import questions
-from tellapart.decision.record import Alternative, Attacker, Configuration, EvidenceFile
+from tellapart.decision.record import Alternative, Attacker, Configuration, EvidenceFile, Utility
 
 FIRST = replace(
     decision.parse(decision.template()),
@@ -111,6 +111,20 @@ def test_a_replaced_record_needs_a_sensitivity():
     assert keys(stated) == []
 
 
+def test_the_sensitivity_of_an_added_record_is_asked_about_once_records_are_replaced():
+    """As in the file of --init, where only the neighbours were changed."""
+    cells, count = Utility("maps", "histogram", 20, cells=40), Utility("maps", "count", 20)
+    noises = (("gaussian", 2**0.5), ("laplace", 2.0), ("discrete-laplace", 2))
+    for name, least in noises:
+        for sensitivity, asked in ((1.0, ["mechanism.sensitivity"]), (least, [])):
+            made = Configuration(name, "epsilon", fixed={"sensitivity": sensitivity})
+            record = replace(privacy(neighbours="replace"), mechanism=made, utility=cells)
+            assert keys(record) == asked
+            # A count moves by 1 at most, and a record that is added moves one cell.
+            assert keys(replace(record, utility=count)) == []
+            assert keys(replace(record, privacy=FIRST.privacy)) == []
+
+
 def test_an_epsilon_of_one_mechanism_is_held_against_that_of_all():
     gaussian = replace(FIRST, mechanism=Configuration("gaussian", "sigma"))
     assert keys(gaussian, answered=True) == ["mechanism.name"]
@@ -136,13 +150,15 @@ def test_a_review_comes_after_the_decision():
 
 
 def test_an_alternative_under_replacement_needs_a_sensitivity():
-    others = ("laplace", "laplace:sensitivity=2", "gaussian:sigma=9+laplace:scale=9,sensitivity=2")
+    others = ["laplace", "laplace:sensitivity=2", "gaussian:sigma=9+laplace:scale=9,sensitivity=2"]
+    others.append("laplace:sensitivity=1")
     record = replace(
         privacy(neighbours="replace"),
+        utility=Utility("maps", "histogram", 20, cells=40),
         alternatives=tuple(Alternative(other, "why") for other in others),
     )
     asked = questions(record)
-    assert [each.key for each in asked] == ["alternative[1].mechanism", "alternative[3].mechanism"]
+    assert [each.key for each in asked] == [f"alternative[{k}].mechanism" for k in (1, 3, 4)]
     assert not any(each.blocks for each in asked)
 
 
