@@ -10,9 +10,10 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -111,6 +112,20 @@ def _header(file: IO[bytes], most: int, fields: bool) -> _Header:
     if made.size > most:
         raise _NoArray("an array that is larger than its file")
     return made
+
+
+def shapes(path: Path, wanted: Collection[str]) -> dict[str, tuple[int, ...]]:
+    """The shape of each wanted array of an archive, by its header; none where that is damaged."""
+    found: dict[str, tuple[int, ...]] = {}
+    with suppress(*_DAMAGED), zipfile.ZipFile(path) as packed:
+        for member in packed.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name not in wanted:
+                continue
+            found[name] = ()
+            with suppress(*_DAMAGED), packed.open(member) as file:
+                found[name] = _header(file, member.file_size, fields=False).shape
+    return found
 
 
 class ArchiveTable:

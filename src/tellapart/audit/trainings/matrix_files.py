@@ -33,7 +33,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import zipfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from enum import Enum
@@ -41,7 +40,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from tellapart import _checks
@@ -90,23 +88,11 @@ def is_matrix(path: str | os.PathLike[str]) -> bool:
     place = Path(path)
     if place.is_dir():
         return True
-    if place.suffix.lower() != ".npz" or not place.is_file() or not zipfile.is_zipfile(place):
+    if place.suffix.lower() != ".npz" or not place.is_file():
         return False
-    with zipfile.ZipFile(place) as packed:
-        there = {name.removesuffix(".npy"): name for name in packed.namelist()}
-        masks = [there[name] for name in _MASKS if name in there]
-        return bool(set(there) & set(_NAMES)) and any(_is_table(packed, name) for name in masks)
-
-
-def _is_table(packed: zipfile.ZipFile, name: str) -> bool:
-    """Whether an array has rows and columns, by its header alone; scores of one run have none."""
-    try:
-        with packed.open(name) as file:
-            version = npy.read_magic(file)
-            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            return len(header(file)[0]) == 2
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        return False
+    there = npz.shapes(place, {*_NAMES, *_MASKS})
+    # Scores of one run have no rows and columns.
+    return bool(there.keys() & _NAMES) and any(len(there.get(name, ())) == 2 for name in _MASKS)
 
 
 def read(path: str | os.PathLike[str], inclusion: str | os.PathLike[str] | None) -> dict[str, Any]:
