@@ -25,6 +25,8 @@ from tellapart.web.view import View
 MEMBERS = 0.1
 _DOTS = 1_000
 _MOST_PEOPLE = 10**13
+# Before a number that a guarantee alone gives; exact ones need none.
+SIGNS = {"=": "", "≤": "≤ "}
 # Pictures of one curve; its region is that of "Check an attack".
 KINDS = tuple(kind for kind in pictures.KINDS if kind[0] != "region")
 
@@ -115,6 +117,7 @@ def _answer(state: ExploreState) -> Answer:
     by_key = {reading.key: reading for reading in readings}
     crowd = Crowd.of(prior, state.fpr, by_key["tpr"].value)
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
+    reached = _reached(subject, state.delta)
     return Answer(
         headline=(
             f"An attack finds at most {crowd.most:,} of {count(crowd.members)} members if it flags "
@@ -122,12 +125,12 @@ def _answer(state: ExploreState) -> Answer:
         ),
         number=f"{crowd.most:,}",
         aside=f"Guessing finds {count(crowd.guessed)}.",
-        cards=_cards(state, by_key, crowd),
+        cards=_cards(state, by_key, crowd, reached),
         people=_people(crowd),
         sentences=(
             f"{text_in_words(state.mechanism)}: {by_key['epsilon']}; {by_key['advantage']}.",
             f"These numbers are {scope(subject)}.",
-            *filter(None, (_other_end(subject, state.delta),)),
+            *_other_end(reached),
         ),
         drawings=_drawings(state, curve, prior),
         picture=state.picture,
@@ -148,37 +151,43 @@ def _answer(state: ExploreState) -> Answer:
     )
 
 
-def _cards(state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd) -> tuple[Card, ...]:
+def _cards(
+    state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd, reached: Mapping[str, Reading]
+) -> tuple[Card, ...]:
     ppv, gain = by_key["ppv"], by_key["advantage"]
     epsilon = by_key["epsilon"]
-    reported = presets.REPORTED.get(state.mechanism, "0 without the output")
+    beside = presets.REPORTED.get(state.mechanism, "0 without the output")
+    if reached:
+        beside = f"some attack surely reaches {short(reached['epsilon'].value, 4, False)}"
     return (
         Card(
             "Members found",
-            one_decimal(crowd.found, True),
+            f"{SIGNS[by_key['tpr'].relation]}{one_decimal(crowd.found, True)}",
             f"of {count(crowd.members)}",
             f"guessing finds {count(crowd.guessed)}",
             "TPR",
         ),
         Card(
             "Flagged who are members",
-            one_decimal(100 * ppv.value, True),
+            f"{SIGNS[ppv.relation]}{one_decimal(100 * ppv.value, True)}",
             "of 100",
             f"of 100 picked at random, {count(100 * ppv.baseline)}",
             "PPV",
         ),
         Card(
             "Membership advantage",
-            one_decimal(100 * gain.value, True),
+            f"{SIGNS[gain.relation]}{one_decimal(100 * gain.value, True)}",
             "points",
             "0: a guess; 100: no privacy",
             "membership advantage",
         ),
         Card(
             f"ε at δ = {short(state.delta)}",
-            "∞" if math.isinf(epsilon.value) else short(epsilon.value, 4, True),
+            "∞"
+            if math.isinf(epsilon.value)
+            else f"{SIGNS[epsilon.relation]}{short(epsilon.value, 4, True)}",
             "",
-            reported,
+            beside,
             "ε",
         ),
     )
@@ -249,14 +258,19 @@ def _spots(kind: str, state: ExploreState, curve: TradeoffCurve, prior: float) -
     return [Spot(f"ε at δ = {short(state.delta)}", epsilon, state.delta, Ink.FIRST, drags=drags)]
 
 
-def _other_end(subject: Subject, delta: float) -> str:
+def _reached(subject: Subject, delta: float) -> dict[str, Reading]:
     """What some attack surely reaches, where that is not as good as the guarantee."""
     attack = attacked(subject, delta)
     if attack is None:
-        return ""
-    by_key = {reading.key: reading for reading in risk.summary(attack, delta=delta)}
-    ends = f"{by_key['epsilon']}; {by_key['advantage']}"
-    return f"The other end, which some attack surely reaches: {ends}."
+        return {}
+    return {reading.key: reading for reading in risk.summary(attack, delta=delta)}
+
+
+def _other_end(reached: Mapping[str, Reading]) -> tuple[str, ...]:
+    if not reached:
+        return ()
+    ends = f"{reached['epsilon']}; {reached['advantage']}"
+    return (f"The other end, which some attack surely reaches: {ends}.",)
 
 
 def _python(state: ExploreState) -> str:
