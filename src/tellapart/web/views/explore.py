@@ -25,8 +25,10 @@ from tellapart.web.view import View
 MEMBERS = 0.1
 _DOTS = 1_000
 _MOST_PEOPLE = 10**13
+_ROUNDING = 1e-12
 # Before a number that a guarantee alone gives; exact ones need none.
 SIGNS = {"=": "", "≤": "≤ "}
+ADVANTAGE_ENDS = "0: a guess; 100: no privacy"
 # Pictures of one curve; its region is that of "Check an attack".
 KINDS = tuple(kind for kind in pictures.KINDS if kind[0] != "region")
 
@@ -103,7 +105,12 @@ def count(value: float) -> str:
 
 
 def one_decimal(value: float, up: bool) -> str:
-    """A share or a count to one decimal, on its safe side; tiny ones by their digits."""
+    """A share or a count to one decimal, on its safe side; tiny ones by their digits.
+
+    >>> one_decimal(50.000000000000004, True), one_decimal(50.001, True), one_decimal(0.012, True)
+    ('50.0', '50.1', '0.012')
+    """
+    value *= 1 - math.copysign(_ROUNDING, up - 0.5)  # what exceeds by rounding alone is no more
     return (
         f"{to_decimals(value, 1, up):,.1f}" if value >= 0.1 or value == 0 else short(value, 2, up)
     )
@@ -178,7 +185,7 @@ def _cards(
             "Membership advantage",
             f"{SIGNS[gain.relation]}{one_decimal(100 * gain.value, True)}",
             "points",
-            "0: a guess; 100: no privacy",
+            ADVANTAGE_ENDS,
             "membership advantage",
         ),
         Card(
