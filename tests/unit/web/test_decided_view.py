@@ -201,6 +201,9 @@ def test_what_nobody_said_yet_is_listed():
     assert "Limits: attacker 2" in shown
     (who,) = (x for x in VIEW.controls(opened(two)) if getattr(x, "field", "") == "who")
     shown += [words for _, words in who.options]
+    shown += [x for x in both.sentences if x.startswith("Binding constraint: attacker 1,")]
+    (nearby,) = (part for part in both.parts if part.title == "Sensitivity analysis")
+    shown += nearby.head
     assert not [words for words in shown if "TODO" in words]
     assert tomllib.loads(answer.files[0].text)["title"].startswith("TODO")
 

@@ -298,8 +298,9 @@ def _sentences(answer: Solved, broken: Sequence[str], certified: bool) -> list[s
             "file, or accept more of these risks."
         )
     said += [f"What is in use does not stand: {reason}." for reason in broken]
-    bound = "none" if answer.binding is None else answer.binding
-    said.append(f"Binding constraint: {bound}.")
+    bound, called = answer.binding, _called(given)
+    told = "none" if bound is None else str(bound).replace(bound.attacker, called[bound.attacker])
+    said.append(f"Binding constraint: {told}.")
     epsilon = fixed(answer.epsilon, up=True)
     number = privacy.group
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
@@ -346,7 +347,8 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
 
 
 def _sensitivity(answer: Solved) -> Table:
-    names = [f"limit[{limit.place}] {limit.attacker}" for limit in answer.limits]
+    called = _called(answer.decision)
+    names = [f"limit[{limit.place}] {called[limit.attacker]}" for limit in answer.limits]
     rows = tuple(
         (
             short(near.value, 6),
