@@ -111,11 +111,14 @@ def test_what_is_still_to_be_said_is_no_text_to_delete_first(visit):
     title.fill("Visits by district")
     title.press("Enter")
     screen.settle()
-    page.get_by_text("Release, unit, owner and dates").click()
+    # The next answer can be typed: what was open is open, and nothing else is.
+    assert owner.is_visible()
+    opened = page.locator("#controls details[open] > summary").all_inner_texts()
+    assert opened == ["Release, unit, owner and dates"]
     assert title.input_value() == "Visits by district"
     assert owner.input_value() == ""
-    assert "decided.owner" in screen.said
+    assert "who answers for it (decided.owner)" in screen.said
     title.fill("")
     title.press("Enter")
     screen.settle()
-    assert "title, release.what" in screen.said
+    assert "what people call the release (title); what is published (release.what)" in screen.said

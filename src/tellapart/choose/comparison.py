@@ -79,7 +79,7 @@ class Pair:
         if not self.crossings:
             (ahead,) = self.leaders
             behind = second if ahead == self.first else first
-            return f"{verbs[ahead]} more than {behind}, at every FPR and FNR from 1e-12 on"
+            return f"{verbs[ahead]} more than {behind}, at every FPR and FNR ≥ 1e-12"
         said = f"the curves of {self.first} and {self.second} cross"
         rates = [_rate(crossing) for crossing in self.crossings]
         said += f" at FPR {_listed(rates)}"
@@ -114,7 +114,7 @@ class Pair:
             return self._half_open(verbs)
         less_ones = [self.second if leader == self.first else self.first for leader in self.leaders]
         if not self.crossings:
-            return f"{verbs[less_ones[0]]} less, at every FPR and FNR from 1e-12 on"
+            return f"{verbs[less_ones[0]]} less, at every FPR and FNR ≥ 1e-12"
         rates = [_rate(crossing, 3) for crossing in self.crossings]
         if len(rates) == 1:
             return f"{verbs[less_ones[0]]} less below FPR {rates[0]}, {less_ones[1]} above it"
@@ -134,7 +134,7 @@ class Pair:
         less = f"{verbs[settled]} less than {verbs[other]}"
         known = [leader == other for leader in self.leaders]
         if not self.crossings:
-            where = "at every FPR and FNR from 1e-12 on"
+            where = "at every FPR and FNR ≥ 1e-12"
             return f"{less}, {where}" if known[0] else f"{self}; {_OPEN}"
         rates = [_rate(crossing, 3) for crossing in self.crossings]
         if len(rates) == 1:

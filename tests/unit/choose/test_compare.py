@@ -137,7 +137,7 @@ def test_crossings_at_error_rates_that_nobody_could_count_are_not_told():
 def test_of_two_that_cross_only_there_one_leaks_more():
     (pair,) = choose.compare({"a": ta.guarantee(60, 0), "b": ta.guarantee(50, 1e-30)}).pairs
     assert (pair.crossings, pair.leaders) == ((), ("a",))
-    assert str(pair) == "a allows more than b, at every FPR and FNR from 1e-12 on"
+    assert str(pair) == "a allows more than b, at every FPR and FNR ≥ 1e-12"
 
 
 NOTHING, EVERYTHING = ta.guarantee(0), ta.guarantee(0, 1)

@@ -272,3 +272,20 @@ def test_cards_show_how_much_of_each_limit_is_used():
     assert 0.99 < max(binding.share, kept.share) <= 1
     assert epsilon.name == "ε at δ = 1e-5"
     assert error.value.startswith("± ")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mechanism": "randomized-response", "on_max_advantage": "no", "on_max_epsilon": "yes"},
+        {"mechanism": "randomized-response"},
+        {"on_max_advantage": "no", "on_max_tpr": "yes"},
+        {"on_max_epsilon": "yes", "max_epsilon": "0.1"},
+        {"mechanism": "dpsgd:epochs=15,batch_size=256,data_size=60000"},
+    ],
+)
+def test_four_cards_say_four_things(values):
+    cards = VIEW.answer(asked(**values)).cards
+    names = [card.name for card in cards]
+    assert len(set(names)) == len(names) == 4
+    assert cards[0].beside.startswith("binding constraint")

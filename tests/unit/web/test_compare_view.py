@@ -112,8 +112,8 @@ def test_the_headline_names_who_leaks_most_or_that_it_depends():
     assert headline() == "Laplace (ε = 1) leaks less, except at FPR 0.237 to 0.389."
     long = headline("dpsgd:noise_multiplier=1,batch_size=9,epochs=1,data_size=90", "any:epsilon=9")
     assert long == (
-        "Any mechanism with ε = 9 allows more than DP-SGD leaks, at every FPR and FNR from 1e-12 "
-        "on; which leaks less is open."
+        "Any mechanism with ε = 9 allows more than DP-SGD leaks, at every FPR and FNR ≥ 1e-12; "
+        "which leaks less is open."
     )
     alike = [f"laplace:epsilon={x},sampled=0.123456,repeated=2" for x in (1, 2)]
     assert headline(*alike) == "No. 1 (Laplace) allows least, at every FPR."

@@ -190,7 +190,21 @@ def test_words_and_another_attacker_turn_dials_into_a_record():
 def test_what_nobody_said_yet_is_listed():
     answer = VIEW.answer(opened(begun(ChooseState())))
     (missing,) = [part for part in answer.parts if part.title == "Still to fill in"]
-    assert "privacy.unit" in missing.sentences[0]
+    assert "(privacy.unit)" in missing.sentences[0]
+    # What is not said yet names no card, table or attacker to choose from.
+    shown = [card.name for card in answer.cards]
+    assert len(set(shown)) == len(shown) == 4
+    shown += [answer.aside, *(part.title for part in answer.parts)]
+    two = record.with_attacker(begun(ChooseState()))
+    both = VIEW.answer(opened(two))
+    shown += [both.aside, *(card.name for card in both.cards), *(x.title for x in both.parts)]
+    assert "Limits: attacker 2" in shown
+    (who,) = (x for x in VIEW.controls(opened(two)) if getattr(x, "field", "") == "who")
+    shown += [words for _, words in who.options]
+    shown += [x for x in both.sentences if x.startswith("Binding constraint: attacker 1,")]
+    (nearby,) = (part for part in both.parts if part.title == "Sensitivity analysis")
+    shown += nearby.head
+    assert not [words for words in shown if "TODO" in words]
     assert tomllib.loads(answer.files[0].text)["title"].startswith("TODO")
 
 

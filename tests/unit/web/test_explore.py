@@ -96,8 +96,13 @@ def test_both_ends_are_said_where_they_do_not_meet():
     assert shuffled.scope.startswith("Assumes batches cut from a random order of the records")
     reached = "The other end, which some attack surely reaches: ε ≥ 4.0"
     assert shuffled.sentences[2].startswith(reached)
+    # The cards do not pass a guarantee for what is known, nor hide the other end.
+    assert all(card.value.startswith("≤ ") for card in shuffled.cards)
+    assert re.fullmatch(r"some attack surely reaches 4\.0\d+", shuffled.cards[-1].beside)
     poisson = VIEW.answer(VIEW.read({"mechanism": schedule}))
     assert len(poisson.sentences) == 2
+    assert not any("≤" in card.value for card in poisson.cards)
+    assert poisson.cards[-1].beside == "0 without the output"
     assert poisson.scope.startswith("Assumes Poisson-sampled batches")
 
 
@@ -121,6 +126,6 @@ def test_the_sentence_counts_people_against_whoever_publishes(text, prior, fpr):
     shown = str(html_answer(VIEW, answer, {}))
     assert f'An attack finds at most <b class="number">{found:,}</b> of {members:,}' in shown
     first, *_ = answer.cards
-    assert float(first.value.replace(",", "")) >= people * prior * tpr - 1e-9
+    assert float(first.value.removeprefix("≤ ").replace(",", "")) >= people * prior * tpr - 1e-9
     assert all(card.beside for card in answer.cards)
     assert sum(array.dots for array in answer.people.arrays) in (1000, 1100)

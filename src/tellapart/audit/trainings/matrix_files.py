@@ -95,6 +95,7 @@ def is_matrix(path: str | os.PathLike[str]) -> bool:
         with ExitStack() as opened:
             packed = npz.ArchiveTable(Source(place), FileLimits(), opened)
             masks = [name for name in _MASKS if name in packed.names]
+            # Scores of one run have no rows and columns.
             named = not _NAMES.keys().isdisjoint(packed.names)
             return named and any(packed.axes(name) == 2 for name in masks)
     except BadScores:  # nor anything else that can be read

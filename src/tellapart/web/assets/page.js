@@ -203,10 +203,10 @@ function place(answer) {
   page.held = { ...answer.held, ...page.later };
   page.shape = answer.shape;
   if (answer.controls !== undefined) {
-    const focus = document.activeElement?.id, open = [...document.querySelectorAll("#controls details")].map((one) => one.open);
+    const focus = document.activeElement?.id, open = [...document.querySelectorAll("#controls details[open] > summary")].map((one) => one.textContent);
     find("controls").innerHTML = answer.controls;
     find("bar-dial").innerHTML = answer.bar;
-    [...document.querySelectorAll("#controls details")].forEach((one, k) => { one.open = one.open || Boolean(open[k]); });
+    for (const one of document.querySelectorAll("#controls summary")) if (open.includes(one.textContent)) one.parentElement.open = true;
     if (focus && document.activeElement?.id !== focus) find(focus)?.focus();
     follow(page.later);
     sayFile();

@@ -101,7 +101,7 @@ def _card(card: NumberCard) -> Html:
         element("p", name, class_="name"),
         element("p", breakable(f"{_SIGNS[card.mark]}{card.value}"), unit, class_="value"),
         meter,
-        element("p", card.beside, class_="beside") if card.beside else None,
+        element("p", breakable(card.beside), class_="beside") if card.beside else None,
         class_=f"card {card.mark}{' words' if len(card.value) > _LONG else ''}",
     )
 

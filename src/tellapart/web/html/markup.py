@@ -9,6 +9,8 @@ from html import escape
 _EMPTY = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
 # Within a mechanism's name, a line may go on after these.
 _BREAKS = re.compile(r"(?<=[,:(+])(?=[a-z])")
+# Within a number, none: not after the minus of its exponent.
+_NUMBER = re.compile(r"\d[\d.]*e-\d+")
 
 
 class Html(str):
@@ -35,8 +37,13 @@ def together(*parts: str | None) -> Html:
 
 
 def breakable(text: str) -> Html:
-    """A text that may go on in the next line after the signs within a mechanism's name."""
-    return Html("<wbr>".join(escape(part) for part in _BREAKS.split(text)))
+    """A text that goes on in the next line after signs within a name, and never within a number.
+
+    >>> breakable("dpsgd:epochs=5 at δ = 1e-5")
+    'dpsgd:<wbr>epochs=5 at δ = <span class="number-whole">1e-5</span>'
+    """
+    said = "<wbr>".join(escape(part) for part in _BREAKS.split(text))
+    return Html(_NUMBER.sub(r'<span class="number-whole">\g<0></span>', said))
 
 
 def identifier(*words: object) -> str:

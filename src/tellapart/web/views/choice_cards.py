@@ -9,11 +9,11 @@ from tellapart.choose.calibrate import Choice
 from tellapart.choose.limit import Limit
 from tellapart.curve.guarantees import nothing
 from tellapart.mechanisms.catalogue import NamedFamily
-from tellapart.risk.catalogue import DELTA, FPR, Reading
+from tellapart.risk.catalogue import FPR, Reading
 from tellapart.web.answer import NumberCard
 from tellapart.web.glossary import TERMS
 from tellapart.web.views import limits_drawn
-from tellapart.web.views.explore import one_decimal
+from tellapart.web.views.explore import ADVANTAGE_ENDS, SIGNS, count, one_decimal
 
 _LIMITS, _CARDS = 3, 4  # as many as stand side by side
 
@@ -46,18 +46,17 @@ def limit_cards(
     ]
 
 
+def epsilon_card(relation: str, value: float, delta: float) -> NumberCard:
+    """What it comes to as ε."""
+    shown = f"{SIGNS[relation]}{short(value, 3, up=True)}"
+    return NumberCard(f"ε at δ = {short(delta)}", shown, "", "0 without the output", "ε")
+
+
 def cost_cards(
-    family: NamedFamily,
-    value: float,
-    readings: Sequence[Reading],
-    margin: float | None,
-    attacker: Mapping[str, float],
+    family: NamedFamily, value: float, epsilon: Reading, margin: float | None, delta: float
 ) -> list[NumberCard]:
     """What it comes to as ε, and what it costs, where that is known."""
-    epsilon = next(x for x in readings if x.key == "epsilon").value
-    said = "0 without the output"
-    at = f"ε at δ = {short(attacker[DELTA.key])}"
-    cards = [NumberCard(at, short(epsilon, 3, up=True), "", said, "ε")]
+    cards = [epsilon_card(epsilon.relation, epsilon.value, delta)]
     batch = family.fixed.get("batch_size")
     if family.parameter == "noise_multiplier" and batch:
         said = "on the mean gradient, clipped at norm C"
@@ -71,13 +70,23 @@ def cost_cards(
     return cards
 
 
-def with_people(
+def four(
     cards: Sequence[NumberCard], readings: Sequence[Reading], attacker: Mapping[str, float]
 ) -> tuple[NumberCard, ...]:
-    """Four of them: where there is room, what it comes to as a count of members."""
-    fpr, tpr = attacker[FPR.key], next(x for x in readings if x.key == "tpr")
-    if len(cards) >= _CARDS or any(card.name == tpr.name for card in cards):
-        return tuple(cards)
-    beside = f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}"
-    flagged = one_decimal(100 * tpr.value, True)
-    return (*cards, NumberCard("Members found", flagged, "of 100", beside, "TPR"))
+    """No risk twice; where there is room, what it comes to in members, in points and as PPV."""
+    fpr, by_key = attacker[FPR.key], {reading.key: reading for reading in readings}
+    guessed = count(100 * by_key["ppv"].baseline)
+    more = {
+        "tpr": ("Members found", f"at FPR {short(fpr)}; guessing finds {short(100 * fpr)}", "TPR"),
+        "advantage": ("Membership advantage", ADVANTAGE_ENDS, "membership advantage"),
+        "ppv": ("Flagged who are members", f"of 100 picked at random, {guessed}", "PPV"),
+    }
+    by_name: dict[str, NumberCard] = {}
+    for card in cards:
+        by_name.setdefault(card.name, card)
+    for key, (name, beside, known_as) in more.items():
+        if by_key[key].name not in by_name:
+            shown = f"{SIGNS[by_key[key].relation]}{one_decimal(100 * by_key[key].value, True)}"
+            unit = "points" if key == "advantage" else "of 100"
+            by_name[name] = NumberCard(name, shown, unit, beside, known_as)
+    return tuple(by_name.values())[:_CARDS]

@@ -353,6 +353,7 @@ def _chosen(
     limit_head, *limit_rows = answering.limit_cells(choice, subject)
     curve = curve_of(subject)
     readings = risk.summary(curve, **state.attacker)
+    by_key = {reading.key: reading for reading in readings}
     noisy = spent.rows[0].margin is not None
     marked = ["chosen" if row.parameter == value else "" for row in spent.rows]
     note = "Deviation and margin are those of the noise added to one answer."
@@ -363,12 +364,14 @@ def _chosen(
         headline=headline,
         number=number,
         aside=choice_cards.binding_words(choice, limits),
-        cards=choice_cards.with_people(
+        cards=choice_cards.four(
             [
                 *choice_cards.limit_cards(
                     limits, [limit.value(curve) for limit in limits], choice.binding
                 ),
-                *choice_cards.cost_cards(family, value, readings, margin, state.attacker),
+                *choice_cards.cost_cards(
+                    family, value, by_key["epsilon"], margin, state.attacker[DELTA.key]
+                ),
             ],
             readings,
             state.attacker,

@@ -25,7 +25,7 @@ from tellapart.web import controls
 from tellapart.web.answer import Answer, Next, NumberCard, Table, Words
 from tellapart.web.controls import Control, ControlGroup, Line, Select, Tick
 from tellapart.web.view import View
-from tellapart.web.views.explore import KINDS, MEMBERS, one_decimal
+from tellapart.web.views.explore import KINDS, MEMBERS, SIGNS, one_decimal
 
 MOST = 5  # more curves than there are inks would look alike
 PLACES = tuple(range(1, MOST + 1))
@@ -335,7 +335,7 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[NumberCard, ...
     return tuple(
         NumberCard(
             f"{k + 1}. {names[name]}" if numbered else names[name],
-            f"{_SIGNS[readings[k].relation]}{one_decimal(100 * readings[k].value, True)}",
+            f"{SIGNS[readings[k].relation]}{one_decimal(100 * readings[k].value, True)}",
             "of 100",
             f"members found at FPR {short(state.fpr)} (guessing: {short(100 * state.fpr)}); ε "
             f"{epsilons[k].relation} {short(epsilons[k].value, 3, True)} at δ = "
@@ -344,9 +344,6 @@ def _cards(comparison: Comparison, state: CompareState) -> tuple[NumberCard, ...
         )
         for k, name in enumerate(comparison.names)
     )
-
-
-_SIGNS = {"=": "", "≤": "≤ "}
 
 
 def _surely_least(readings: Sequence[Reading], place: int) -> bool:

@@ -13,7 +13,7 @@ from tellapart.decision import Decision
 from tellapart.decision.answer import DecisionAnswer as Solved
 from tellapart.decision.fields import NEIGHBOURS, TABLES
 from tellapart.decision.limits import LimitAnswer
-from tellapart.decision.missing import missing
+from tellapart.decision.missing import asked, missing, unsaid
 from tellapart.decision.open_questions import OpenQuestion
 from tellapart.decision.record import RECORDS, entries_of
 from tellapart.drawing.record import Mark
@@ -23,7 +23,7 @@ from tellapart.risk.catalogue import arguments, limited
 from tellapart.web import limits, record
 from tellapart.web.answer import Answer, Next, NumberCard, Table, TextFile, Words, risks_table
 from tellapart.web.controls import Control, ControlGroup, Dial, File, Kept, Line, Select, Tick
-from tellapart.web.views import families
+from tellapart.web.views import choice_cards, families
 
 FILE = "decision.toml"
 COMMAND = f"tellapart decide {FILE}"
@@ -90,7 +90,7 @@ def text_controls(values: dict[str, Any]) -> ControlGroup:
 
 
 def _attacker_list(given: Decision, who: int) -> Select:
-    names = [(str(k), each.name) for k, each in enumerate(given.attackers, 1)]
+    names = [(str(k), name) for k, name in enumerate(_called(given).values(), 1)]
     label = "Attacker"
     return Select("who", label, str(who), [*names, (NEW, "another attacker: add one")])
 
@@ -165,7 +165,7 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
     return Answer(
         headline=headline,
         number=number,
-        aside=f"Not what is in use: {broken[0]}." if broken else f"{given.title}.",
+        aside=f"Not what is in use: {broken[0]}." if broken else _title(given),
         sentences=(*_sentences(answer, broken, certified or not slow), said),
         mark=Mark.BAD if broken else _mark(answer),
         cards=_cards(answer),
@@ -175,7 +175,7 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
             _sensitivity(answer),
             *_alternatives(answer),
             *(
-                risks_table(f"Every risk: {each.attacker.name}", each.readings)
+                risks_table(f"Every risk: {_called(given)[each.attacker.name]}", each.readings)
                 for each in answer.attackers
             ),
             *_asked(decision.questions(given, answer)),
@@ -187,6 +187,10 @@ def answer_of(given: Decision, certified: bool, drawn: Any = None) -> Answer:
         next=(Next("explore", "Explore this choice", "what any attack finds"),),
         **exported,
     )
+
+
+def _title(given: Decision) -> str:
+    return "" if unsaid(given.title) else f"{given.title}."
 
 
 # How people say what to configure; "{}" is the number.
@@ -223,12 +227,23 @@ def _by(setting: Setting) -> str:
     return f"{PARAMETERS[key].symbol or key}{equals}{value}"
 
 
+def _called(given: Decision) -> dict[str, str]:
+    """What each attacker is called, by a number where nobody has said it."""
+    return {
+        each.name: f"attacker {k}" if unsaid(each.name) else each.name
+        for k, each in enumerate(given.attackers, 1)
+    }
+
+
 def _cards(answer: Solved) -> tuple[NumberCard, ...]:
-    """The limits that are used most, the binding one first, and ε."""
+    """The limits that are used most, the binding one first, ε, and what the first attacker does."""
     used = sorted(answer.limits, key=lambda limit: not limit.binding)
+    called = _called(answer.decision)
     cards = [
         NumberCard(
-            f"{limit.attacker}: {limit.asked.label}",
+            limit.asked.label
+            if len(called) == 1
+            else f"{called[limit.attacker]}: {limit.asked.label}",
             limit.reading.columns[1],
             f"limit {short(limit.asked.bound)}",
             f"{'binding constraint; ' if limit.binding else ''}without the output "
@@ -236,9 +251,11 @@ def _cards(answer: Solved) -> tuple[NumberCard, ...]:
         )
         for limit in used[:3]
     ]
-    epsilon = fixed(answer.epsilon, up=True)
-    said = "at most; 0 without the release"
-    return (*cards, NumberCard(f"ε at δ = {short(answer.delta)}", epsilon, "", said, "ε"))
+    cards.append(choice_cards.epsilon_card("≤", answer.epsilon, answer.delta))
+    if len(called) > 1:
+        return tuple(cards)
+    (alone,) = answer.attackers
+    return choice_cards.four(cards, alone.readings, alone.attacker.about)
 
 
 _PYTHON = f"""\
@@ -281,8 +298,9 @@ def _sentences(answer: Solved, broken: Sequence[str], certified: bool) -> list[s
             "file, or accept more of these risks."
         )
     said += [f"What is in use does not stand: {reason}." for reason in broken]
-    bound = "none" if answer.binding is None else answer.binding
-    said.append(f"Binding constraint: {bound}.")
+    bound, called = answer.binding, _called(given)
+    told = "none" if bound is None else str(bound).replace(bound.attacker, called[bound.attacker])
+    said.append(f"Binding constraint: {told}.")
     epsilon = fixed(answer.epsilon, up=True)
     number = privacy.group
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
@@ -312,7 +330,7 @@ def _limits(answer: Solved, place: int) -> Table:
         "reason",
     )
     rows = tuple(_limit_row(limit) for limit in answer.limits if limit.attacker == attacker.name)
-    title, note = f"Limits: {attacker.name}", f"{attacker.knows}."
+    title, note = f"Limits: {_called(answer.decision)[attacker.name]}", f"{attacker.knows}."
     return Table(title, head, rows, note if rows else f"{note} No limit is on this attacker.")
 
 
@@ -329,7 +347,8 @@ def _limit_row(limit: LimitAnswer) -> tuple[str, ...]:
 
 
 def _sensitivity(answer: Solved) -> Table:
-    names = [f"limit[{limit.place}] {limit.attacker}" for limit in answer.limits]
+    called = _called(answer.decision)
+    names = [f"limit[{limit.place}] {called[limit.attacker]}" for limit in answer.limits]
     rows = tuple(
         (
             short(near.value, 6),
@@ -369,8 +388,9 @@ def _asked(questions: Sequence[OpenQuestion]) -> tuple[Words, ...]:
 def _said_beside(given: Decision) -> tuple[Words, ...]:
     """What is still to be said, and what the file says that nothing here sets."""
     parts = []
-    if unsaid := missing(given):
-        parts.append(Words("Still to fill in", (", ".join(unsaid),)))
+    if places := missing(given):
+        said = "; ".join(f"{asked(place)} ({place})" for place in places)
+        parts.append(Words("Still to fill in", (f"{said}.",)))
     kept = []
     for name in _KEPT:
         held = getattr(given, RECORDS[name][0])

@@ -25,6 +25,10 @@ from tellapart.web.view import View
 MEMBERS = 0.1
 _DOTS = 1_000
 _MOST_PEOPLE = 10**13
+_ROUNDING = 1e-12
+# Before a number that a guarantee alone gives; exact ones need none.
+SIGNS = {"=": "", "≤": "≤ "}
+ADVANTAGE_ENDS = "0: a guess; 100: no privacy"
 # Pictures of one curve; its region is that of "Check an attack".
 KINDS = tuple(kind for kind in pictures.KINDS if kind[0] != "region")
 
@@ -101,7 +105,12 @@ def count(value: float) -> str:
 
 
 def one_decimal(value: float, up: bool) -> str:
-    """A share or a count to one decimal, on its safe side; tiny ones by their digits."""
+    """A share or a count to one decimal, on its safe side; tiny ones by their digits.
+
+    >>> one_decimal(50.000000000000004, True), one_decimal(50.001, True), one_decimal(0.012, True)
+    ('50.0', '50.1', '0.012')
+    """
+    value *= 1 - math.copysign(_ROUNDING, up - 0.5)  # what exceeds by rounding alone is no more
     return (
         f"{to_decimals(value, 1, up):,.1f}" if value >= 0.1 or value == 0 else short(value, 2, up)
     )
@@ -115,6 +124,7 @@ def _answer(state: ExploreState) -> Answer:
     by_key = {reading.key: reading for reading in readings}
     crowd = Crowd.of(prior, state.fpr, by_key["tpr"].value)
     sentences = risk.words(curve, prior=prior, fpr=state.fpr).splitlines()
+    reached = _reached(subject, state.delta)
     return Answer(
         headline=(
             f"An attack finds at most {crowd.most:,} of {count(crowd.members)} members if it flags "
@@ -122,12 +132,12 @@ def _answer(state: ExploreState) -> Answer:
         ),
         number=f"{crowd.most:,}",
         aside=f"Guessing finds {count(crowd.guessed)}.",
-        cards=_cards(state, by_key, crowd),
+        cards=_cards(state, by_key, crowd, reached),
         people=_people(crowd),
         sentences=(
             f"{text_in_words(state.mechanism)}: {by_key['epsilon']}; {by_key['advantage']}.",
             f"These numbers are {scope(subject)}.",
-            *filter(None, (_other_end(subject, state.delta),)),
+            *_other_end(reached),
         ),
         drawings=_drawings(state, curve, prior),
         picture=state.picture,
@@ -149,38 +159,42 @@ def _answer(state: ExploreState) -> Answer:
 
 
 def _cards(
-    state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd
+    state: ExploreState, by_key: Mapping[str, Reading], crowd: Crowd, reached: Mapping[str, Reading]
 ) -> tuple[NumberCard, ...]:
     ppv, gain = by_key["ppv"], by_key["advantage"]
     epsilon = by_key["epsilon"]
-    reported = presets.REPORTED.get(state.mechanism, "0 without the output")
+    beside = presets.REPORTED.get(state.mechanism, "0 without the output")
+    if reached:
+        beside = f"some attack surely reaches {short(reached['epsilon'].value, 4, False)}"
     return (
         NumberCard(
             "Members found",
-            one_decimal(crowd.found, True),
+            f"{SIGNS[by_key['tpr'].relation]}{one_decimal(crowd.found, True)}",
             f"of {count(crowd.members)}",
             f"guessing finds {count(crowd.guessed)}",
             "TPR",
         ),
         NumberCard(
             "Flagged who are members",
-            one_decimal(100 * ppv.value, True),
+            f"{SIGNS[ppv.relation]}{one_decimal(100 * ppv.value, True)}",
             "of 100",
             f"of 100 picked at random, {count(100 * ppv.baseline)}",
             "PPV",
         ),
         NumberCard(
             "Membership advantage",
-            one_decimal(100 * gain.value, True),
+            f"{SIGNS[gain.relation]}{one_decimal(100 * gain.value, True)}",
             "points",
-            "0: a guess; 100: no privacy",
+            ADVANTAGE_ENDS,
             "membership advantage",
         ),
         NumberCard(
             f"ε at δ = {short(state.delta)}",
-            "∞" if math.isinf(epsilon.value) else short(epsilon.value, 4, True),
+            "∞"
+            if math.isinf(epsilon.value)
+            else f"{SIGNS[epsilon.relation]}{short(epsilon.value, 4, True)}",
             "",
-            reported,
+            beside,
             "ε",
         ),
     )
@@ -251,14 +265,19 @@ def _spots(kind: str, state: ExploreState, curve: TradeoffCurve, prior: float) -
     return [Spot(f"ε at δ = {short(state.delta)}", epsilon, state.delta, Ink.FIRST, drags=drags)]
 
 
-def _other_end(subject: Subject, delta: float) -> str:
+def _reached(subject: Subject, delta: float) -> dict[str, Reading]:
     """What some attack surely reaches, where that is not as good as the guarantee."""
     attack = attacked(subject, delta)
     if attack is None:
-        return ""
-    by_key = {reading.key: reading for reading in risk.summary(attack, delta=delta)}
-    ends = f"{by_key['epsilon']}; {by_key['advantage']}"
-    return f"The other end, which some attack surely reaches: {ends}."
+        return {}
+    return {reading.key: reading for reading in risk.summary(attack, delta=delta)}
+
+
+def _other_end(reached: Mapping[str, Reading]) -> tuple[str, ...]:
+    if not reached:
+        return ()
+    ends = f"{reached['epsilon']}; {reached['advantage']}"
+    return (f"The other end, which some attack surely reaches: {ends}.",)
 
 
 def _python(state: ExploreState) -> str:

@@ -309,3 +309,15 @@ def test_what_is_no_matrix_is_refused_in_words(tmp_path):
     for name in ("memberships", "member", "keep"):
         np.savez(tmp_path / "scores.npz", scores=np.zeros(2), **{name: np.zeros(2)})
         assert not matrix_files.is_matrix(tmp_path / "scores.npz")
+
+
+@pytest.mark.parametrize("byte", [0, ord("("), 255])
+def test_an_archive_that_is_damaged_anywhere_is_for_a_reader_to_refuse(tmp_path, byte):
+    path = tmp_path / "a.npz"
+    np.savez(path, scores=np.zeros((2, 2)), keep=np.zeros((2, 2)))
+    whole = path.read_bytes()
+    found = set()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+        found.add(matrix_files.is_matrix(path))
+    assert found == {False, True}
