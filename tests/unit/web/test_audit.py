@@ -16,13 +16,14 @@ from queries import from_query
 
 import tellapart as ta
 from tellapart import audit
-from tellapart.audit.summary import DESIGNS
+from tellapart.audit.summary import DESIGNS, summarise
 from tellapart.drawing.record import Ink, Mark
 from tellapart.errors import InvalidArgument
 from tellapart.report.html import page
 from tellapart.web import controls, example, view
 from tellapart.web.answer import Table
 from tellapart.web.view import Dropped
+from tellapart.web.views import evidence
 from tellapart.web.views.audit import VIEW, AuditState
 from tellapart.web.views.choose import VIEW as DECIDE
 
@@ -410,3 +411,14 @@ def test_where_a_file_goes_is_said():
         )
         assert "sent to the machine that serves this page" in file.help
         assert "30 minutes after the last question" in file.help
+
+
+@pytest.mark.parametrize("claim", [ta.guarantee(12, 1e-5), ta.Gaussian(0.001)], ids=str)
+def test_cards_of_too_few_scores_promise_no_power_and_give_no_verdict(claim):
+    scores = audit.Scores(members=range(10, 60), non_members=range(50))
+    verdict = audit.judge(claim, audit.many_runs(scores))
+    assert verdict.headline.startswith("NO VERDICT")
+    shown = {card.name: card for card in evidence.cards(summarise(verdict, scores))}
+    assert shown["Claim"].value == "no verdict"
+    assert "90 % probability" not in shown["Power"].beside
+    assert shown["Power"].value == "below 90 %"

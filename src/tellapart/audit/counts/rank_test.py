@@ -130,7 +130,8 @@ def _upper(look: RankCounts, roc: Roc, level: float) -> float:
         return np.asarray(betainc(*count, np.clip(roc(rates), 0.0, 1.0)))
 
     cuts = _spread(law, level)
-    values, (below, above) = chances(cuts), _tails(law, cuts)
+    values = chances(cuts)
+    below, above = _tails(law, cuts)
     for _ in range(_ROUNDS):
         weights = _between(law, cuts, below, above)
         highest = float(weights[:-1] @ values + weights[-1])
@@ -141,11 +142,11 @@ def _upper(look: RankCounts, roc: Roc, level: float) -> float:
             break
         wide = gaps >= max(gaps.max() / 16, close / (3 * len(gaps)))
         middles = (cuts[:-1] + cuts[1:])[wide] / 2
-        known, more = (cuts, values, below, above), (middles, chances(middles))
         order = np.argsort(np.concatenate([cuts, middles]))
+        asked = (middles, chances(middles), *_tails(law, middles))
+        known = (cuts, values, below, above)
         cuts, values, below, above = (
-            np.concatenate(pair)[order]
-            for pair in zip(known, (*more, *_tails(law, middles)), strict=True)
+            np.concatenate(pair)[order] for pair in zip(known, asked, strict=True)
         )
     return min(highest * _ROUNDING + _LEFT_OUT, 1.0)
 

@@ -56,9 +56,12 @@ def cards(summary: AuditSummary) -> tuple[NumberCard, ...]:
         return tuple(NumberCard(row.what, row.words, "", row.basis) for row in rows)
     if not isinstance(result, Verdict):
         return ()
-    said = "refuted" if result.refuted else "not refuted"
+    said, beside = {
+        True: ("refuted", "the scores contradict it"),
+        False: ("not refuted", "which does not prove it"),
+        None: ("no verdict", "no outcome could have refuted it"),
+    }[summary.refuted]
     mark = Mark.BAD if result.refuted else Mark.PLAIN
-    beside = "the scores contradict it" if result.refuted else "which does not prove it"
     made = [NumberCard("Claim", said, "", beside, mark=mark)]
     made += [
         NumberCard(
@@ -85,6 +88,9 @@ def _power(summary: AuditSummary) -> NumberCard:
     """Which leak would have been shown, where that is said; else how many scores there are."""
     said = next((reason for reason in summary.reasons if reason.startswith("Power:")), "")
     leak = re.search(r"\S+ ≥ [\d.]+", said)
+    if "not even" in said:
+        beside = "by an optimal attack, even on the largest leak that was tried"
+        return NumberCard("Power", "below 90 %", "", beside, "power")
     if leak:
         beside = "such a leak, an optimal attack shows with 90 % probability"
         return NumberCard("Power", leak.group(), "", beside, "power")
