@@ -186,7 +186,7 @@ ROOMS = ("accountants", "audit", "choose", "deployments", "errors", "fleet", "pl
 ROOMS += ("reproduce", "risk", "run", "testing", "web", "worlds", "zoo")
 SCRIPTS = [path for folder in ("benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
 NAMED = re.compile(rf"(?<![\w./-])(?:tellapart|ta|{'|'.join(ROOMS)})(?:\.[A-Za-z]\w*)+(?![\w/-])")
-GONE = {"audit.published"}  # the changelog says so
+GONE = {"audit.published", "reproduce.table_csv"}  # the page that names them says so
 FILES = (".csv", ".html", ".ipynb", ".json", ".md", ".npz", ".parquet", ".py", ".svg", ".toml")
 
 

@@ -299,8 +299,10 @@ def _sentences(answer: Solved, broken: Sequence[str], certified: bool) -> list[s
         )
     said += [f"What is in use does not stand: {reason}." for reason in broken]
     bound, called = answer.binding, _called(given)
-    told = "none" if bound is None else str(bound).replace(bound.attacker, called[bound.attacker])
-    said.append(f"Binding constraint: {told}.")
+    constraint = (
+        "none" if bound is None else str(bound).replace(bound.attacker, called[bound.attacker])
+    )
+    said.append(f"Binding constraint: {constraint}.")
     epsilon = fixed(answer.epsilon, up=True)
     number = privacy.group
     records = "1 record" if number == 1 else f"{number} records together (group privacy)"
