@@ -124,7 +124,7 @@ NAMES = {
         "tellapart.worlds.frameworks.membership_privacy": "membership_epsilon",
         "tellapart.worlds.frameworks.pufferfish_privacy": "worst_curve",
         "tellapart.worlds.frameworks.result": "Side Standing:FrameworkResult",
-        "tellapart.worlds.frameworks.table": "as_table",
+        "tellapart.worlds.frameworks.results_text": "as_table",
     },
     "tellapart.worlds.models": {
         "tellapart.worlds": (

@@ -34,7 +34,7 @@ from tellapart.pictures import INKS
 from tellapart.risk.catalogue import MEASURES, Reading
 from tellapart.worlds.frameworks.comparison import FrameworkComparison
 from tellapart.worlds.frameworks.result import FrameworkResult
-from tellapart.worlds.frameworks.table import shown
+from tellapart.worlds.frameworks.results_text import shown
 
 # Whoever ends a cell with an object did not ask for a long calculation.
 _PATIENCE = 2.0

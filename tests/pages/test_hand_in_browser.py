@@ -40,6 +40,18 @@ def test_on_a_phone_one_dial_is_at_hand_and_the_rest_in_a_sheet(visit):
     assert screen.number("mechanism.0.sigma").input_value() == "2"
 
 
+def test_while_scores_are_awaited_a_phone_says_where_they_are_picked(visit):
+    """A dial of the claim was at hand, which changes nothing yet."""
+    screen = visit(**PHONE).open("/audit")
+    bar = screen.page.locator("#bar-dial")
+    assert bar.inner_text() == "First the scores: pick a file, or the example, in All settings."
+    screen.page.click("#all-settings")
+    screen.page.get_by_label("use the example scores").check()
+    screen.settle()
+    assert "First the scores" not in bar.inner_text()
+    assert screen.page.locator("#bar-dial input").count() > 0
+
+
 @pytest.mark.parametrize("path", ["/explore", "/compare", "/audit", "/correlated"])
 def test_the_sheet_is_modal(visit, path):
     """The focus goes in and stays in, Escape closes it, and the focus returns to its button."""

@@ -29,7 +29,7 @@ from tellapart.worlds.frameworks.comparison import (
     expected_seconds,
 )
 from tellapart.worlds.frameworks.result import FrameworkResult, Side
-from tellapart.worlds.frameworks.table import as_data, as_table, shown, statement
+from tellapart.worlds.frameworks.results_text import as_data, as_table, shown, statement
 from tellapart.worlds.models.secrets import Secret
 from tellapart.worlds.releases import Release
 

@@ -24,7 +24,7 @@ from tellapart.risk.catalogue import MEASURES
 from tellapart.worlds import GaussianRecords, RecordValue, described
 from tellapart.worlds.described import Described
 from tellapart.worlds.described.tables import Target
-from tellapart.worlds.frameworks.table import in_words, statement
+from tellapart.worlds.frameworks.results_text import in_words, statement
 from tellapart.worlds.models.base import FiniteModel
 from tellapart.worlds.secret_test import Witness
 

@@ -23,8 +23,8 @@ from tellapart.report.model import Made
 from tellapart.report.result_model import Number, ReportTable, ResultDocument
 from tellapart.risk.catalogue import DELTA, FPR, PRIOR
 from tellapart.worlds.frameworks.comparison import FrameworkComparison
-from tellapart.worlds.frameworks.table import HEAD as FRAMEWORKS
-from tellapart.worlds.frameworks.table import cells_of
+from tellapart.worlds.frameworks.results_text import HEAD as FRAMEWORKS
+from tellapart.worlds.frameworks.results_text import cells_of
 
 _LEAST_DRAWN = 1e-6  # the FPR at which logarithmic axes begin
 _RATES_ALONE = (

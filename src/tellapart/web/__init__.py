@@ -8,7 +8,8 @@ Nothing comes from elsewhere, so it works with the network off (extra ``web``).
 - `controls`, `presets`, `answer`: what can be set, what to start from and what is shown, as plain
   data; `glossary`: terms, each in a sentence;
 - `questions`: what is asked and answered; `html`, `page`: its HTML; `jobs`: both, in a process;
-- `workers`, `limits`, `messages`: the processes, what an answer may cost, and what goes between;
+- `workers`, `forkserver`, `limits`, `messages`: the processes, what an answer may cost, and what
+  goes between;
 - `app`, `gate`, `visits`, `static`: the ASGI application, whose requests are let in, what visitors
   send, and the page's own files; `server`, `connections`: uvicorn, on one's own machine or hosted.
 """

@@ -39,9 +39,9 @@ from starlette.types import Scope
 from tellapart import __version__, _checks
 from tellapart.errors import Busy, LimitReached, TooLong
 from tellapart.web import limits, static, visits
+from tellapart.web.forkserver import Crashed
 from tellapart.web.gate import Gate, allowed
 from tellapart.web.messages import Reply, Upload
-from tellapart.web.processes import Crashed
 from tellapart.web.workers import WorkerLimits, WorkerPool
 
 LOG = logging.getLogger("tellapart.web")

@@ -147,6 +147,7 @@ class File:
     instead_of: str = ""  # the tick that a file takes off
     once: bool = False  # whether it sets the page, and is not asked for again
     paste: str = ""  # what to say above a box for the text of a file, where there is one
+    awaited: str = ""  # what a phone says at hand while nothing can be answered without a file
     kind: str = made(default="file", init=False)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tellapart.errors import Busy, TooLong
-from tellapart.web.processes import (
+from tellapart.web.forkserver import (
     FORKS,
     Crashed,
     Template,

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tellapart.errors import Busy, TooLong
-from tellapart.web.processes import FORKS, Crashed
+from tellapart.web.forkserver import FORKS, Crashed
 from tellapart.web.workers import WorkerLimits, WorkerPool
 
 GIGABYTE = 2**30

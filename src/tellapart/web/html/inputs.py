@@ -31,8 +31,12 @@ def controls(made: Sequence[Control]) -> Html:
 
 
 def bar(made: Sequence[Control]) -> Html:
-    """The one dial that stays at hand on a phone, where there is one."""
-    dials = [each for each in _flat(made) if isinstance(each, Dial)]
+    """The one dial that stays at hand on a phone, where there is one; or what comes first."""
+    each_control = _flat(made)
+    awaited = [each.awaited for each in each_control if isinstance(each, File) and each.awaited]
+    if awaited:
+        return element("p", awaited[0])
+    dials = [each for each in each_control if isinstance(each, Dial)]
     lead = next((each for each in dials if each.lead), dials[0] if dials else None)
     if lead is None:
         return Html("")

@@ -95,6 +95,7 @@ def _file_step(state: AuditState, held: Dropped | None) -> list[Control]:
         "to the machine that serves this page (your own with tellapart explore) and held in its "
         f"memory, on no disk, until you remove it or {_MINUTES} minutes after the last question.",
         instead_of="example",
+        awaited="" if held else "First the scores: pick a file, or the example, in All settings.",
     )
     example = Tick(
         "example",

@@ -3,7 +3,7 @@
 - One module for each: `dp` (and groups), `pufferfish_privacy`, `bayesian_dp`, `dependent_dp`,
   `membership_privacy`, `inferential_privacy`, `mutual_information_dp`,
   `blowfish_privacy`; `at_delta` for (ε, δ);
-- `comparison` asks all of them, `table` shows the answers, `result` is one answer;
+- `comparison` asks all of them, `results_text` shows the answers, `result` is one answer;
 - `every_record`, `secret_pairs` and `databases` say what has to be told apart.
 """
 

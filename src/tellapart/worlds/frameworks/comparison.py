@@ -28,8 +28,8 @@ from tellapart.worlds.frameworks.membership_privacy import membership
 from tellapart.worlds.frameworks.mutual_information_dp import Form, mutual_information
 from tellapart.worlds.frameworks.pufferfish_privacy import Pairs, pufferfish
 from tellapart.worlds.frameworks.result import FrameworkResult, Side
+from tellapart.worlds.frameworks.results_text import as_table
 from tellapart.worlds.frameworks.secret_pairs import check_policy, secret_pairs
-from tellapart.worlds.frameworks.table import as_table
 from tellapart.worlds.markov.chain import MarkovChain
 from tellapart.worlds.markov.chain_sets import ChainSet
 from tellapart.worlds.models.queries import Linear, Sum

@@ -27,7 +27,7 @@ from tellapart.worlds import (
 )
 from tellapart.worlds.frameworks.comparison import compare_frameworks
 from tellapart.worlds.frameworks.result import FrameworkResult, Side
-from tellapart.worlds.frameworks.table import as_data, as_table, in_words
+from tellapart.worlds.frameworks.results_text import as_data, as_table, in_words
 from tellapart.worlds.policies import CompleteGraph, DistanceGraph, KnownCount, Policy
 from tellapart.worlds.secret_test import Witness
 
