@@ -272,7 +272,7 @@ class _AskedStatistic:
         else:
             raise Unsupported(
                 f"no error of the answer is known for {type(step).__name__}: it must add noise "
-                "to a number, or be randomized response or unary encoding"
+                "to a number, or be randomised response or unary encoding"
             )
         people = self._whole("people", 1)
         if keep == flip:

@@ -165,7 +165,7 @@ COUNTEREXAMPLES: tuple[Counterexample, ...] = (
     Counterexample(
         "MI given others ≤ MP",
         _COINS,
-        "parity, randomized response with ε = 1",
+        "parity, randomised response with ε = 1",
         _parity,
         _responded(1),
         "MI given others",

@@ -187,10 +187,10 @@ PRIORS: dict[str, Callable[[Rng, Shape], Array]] = {
 MECHANISMS: dict[str, Callable[[Rng, Shape], tuple[Array, str]]] = {
     "any channel": _any_rows,
     "noise on the sum": _noisy_sum,
-    "randomized response": _responses,
+    "randomised response": _responses,
     "noisy parity": _parity,
 }
-ADDITIVE = frozenset({"noise on the sum", "randomized response"})
+ADDITIVE = frozenset({"noise on the sum", "randomised response"})
 INDEPENDENT = frozenset({"independent", "uniform"})
 
 
