@@ -178,6 +178,7 @@ KINDS: dict[str, Kind] = {
             "randomized-response",
             (Way(RandomizedResponse, ("epsilon",), ("categories",)),),
             "epsilon=1",
+            title="Randomised response",
         ),
         Kind(
             "unary-encoding",
