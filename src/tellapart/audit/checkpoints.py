@@ -344,9 +344,8 @@ def opened_folder(
     where = Path(folder).absolute()  # workers may have been started elsewhere
     try:
         where.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        rule = f"be new, or that of a {what} ({wrong.strerror or wrong})"
-        _checks.refuse("folder", rule, str(where))
+    except (FileExistsError, NotADirectoryError):
+        _checks.refuse("folder", f"be new, or that of a {what}, and no file", str(where))
     _files.sweep(where)
     known = where / MANIFEST
     if known.exists():

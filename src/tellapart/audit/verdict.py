@@ -128,7 +128,8 @@ _MOST = 1e6
 _FINE = 1.25
 # The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
 # the weakest one is told that would have been found, as a share of what it leaks beyond the claim.
-STRONGEST, _CLOSE = 64.0, 0.01
+# Nearer to the claim none is told: a family may begin beyond a claim that none of it keeps.
+STRONGEST, _CLOSE, _NEAREST = 64.0, 0.01, 1e-6
 # How far from a rough answer it is looked for first, of what it exceeds 1 by.
 _NEAR = 0.03
 
@@ -155,7 +156,7 @@ def weakest_found(
                 return False, low
     except NotCertified:  # no curve is known for so little noise
         return False, low
-    while high - low > _CLOSE * (high - 1):
+    while high - low > max(_CLOSE * (high - 1), _NEAREST):
         deadline.check()
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -56,7 +56,7 @@ def _known(activation: str) -> None:
 class LogisticRegression(Architecture):
     """Logistic regression: one layer, with a bias for each class.
 
-    >>> Linear(inputs=64, classes=10).parameters
+    >>> LogisticRegression(inputs=64, classes=10).parameters
     650
     """
 

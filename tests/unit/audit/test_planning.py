@@ -297,6 +297,17 @@ def test_designs_beyond_the_budget_come_last_and_say_so():
     assert "about 60 s, more" not in str(planned)
 
 
+def test_a_family_that_begins_beyond_the_claim_is_no_endless_search():
+    """No (ε, δ) curve keeps a claim of zCDP: the weakest of them is found, however near to it."""
+    claim = ta.guarantee(zcdp=0.1)
+    scores = audit.Scores(members=np.arange(500) + 200.0, non_members=np.arange(500.0))
+    verdict = audit.judge(claim, audit.many_runs(scores))
+    assert 1 < verdict.detectable < 1 + 1e-5
+    asked = []
+    assert weakest_found(lambda strength: asked.append(strength) or 1.0) == (True, min(asked))
+    assert len(asked) < 30
+
+
 @pytest.mark.parametrize("off", [1.0, 0.9, 1.4, 0.0])
 @pytest.mark.parametrize("least", [1.003, 1.2, 1.9, 7.0, 63.0, 80.0])
 def test_a_rough_power_says_where_to_look_and_changes_no_answer(least, off):

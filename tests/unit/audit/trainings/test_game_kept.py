@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 
+import tellapart as ta
 from tellapart import audit
 from tellapart.audit import checkpoints
 from tellapart.audit.trainings import shadow_models, store
@@ -347,7 +348,7 @@ def test_what_the_database_says_is_read_out_of_its_json():
 
 def test_a_file_in_the_folder_s_place_is_told_of(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(TrainingStopped, match="nothing can be kept in"):
+    with pytest.raises(ta.InvalidArgument, match="folder must be new, or that of a game, and no f"):
         game().play(train, folder=tmp_path / "taken")
 
 
