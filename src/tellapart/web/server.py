@@ -257,7 +257,10 @@ def _make_room(connections: int) -> None:
 def _bound(interface: str, port: int) -> socket.socket:
     """Where visitors come; a port that cannot be had is refused in words."""
     six = ":" in interface
-    listening = socket.socket(socket.AF_INET6 if six else socket.AF_INET)
+    # By its protocol asyncio knows TCP, and sends each packet at once: with Nagle's algorithm the
+    # body of an answer waits 40 ms for the browser to acknowledge its head.
+    family = socket.AF_INET6 if six else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":  # where a page was served a moment ago, one may be served again
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

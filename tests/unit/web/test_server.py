@@ -20,6 +20,7 @@ pytest.importorskip("uvicorn")
 import tellapart as ta
 from tellapart import web
 from tellapart.web import limits
+from tellapart.web.server import _bound
 
 HALF = b"POST /api/explore HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900\r\n"
 # A page with its views, which is what takes its time, and one that gives up soon on half requests.
@@ -130,3 +131,37 @@ def test_a_notebook_can_serve_it_though_its_thread_has_a_loop():
 
     asyncio.run(cell())
     assert seen == [200]
+
+
+@pytest.mark.parametrize("interface", ["127.0.0.1", "::1"])
+def test_no_packet_waits_for_another_to_be_acknowledged(interface):
+    """Nagle's algorithm held the body of every answer back for 40 ms."""
+    if interface == "::1" and not _has_ipv6():
+        pytest.skip("this machine has no IPv6")
+
+    async def no_delay():
+        accepted = asyncio.get_running_loop().create_future()
+
+        class Told(asyncio.Protocol):
+            def connection_made(self, transport):
+                its = transport.get_extra_info("socket")
+                accepted.set_result(its.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+        with _bound(interface, 0) as listening:
+            serving = await asyncio.get_running_loop().create_server(Told, sock=listening)
+            async with serving:
+                _, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+                delay = await asyncio.wait_for(accepted, 10)
+                writer.close()
+        return delay
+
+    assert asyncio.run(no_delay())
+
+
+def _has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
