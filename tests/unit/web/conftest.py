@@ -1,5 +1,7 @@
 """Parts of a page that several tests hold against what its code prints."""
 
+import asyncio
+
 import pytest
 
 from tellapart.web.answer import Table
@@ -17,3 +19,12 @@ def table():
         return found
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_a_browser():
+    """Playwright leaves its event loop running between tests of pages, in the same process."""
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
