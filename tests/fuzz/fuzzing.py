@@ -299,8 +299,8 @@ def _packed(content):
     return base64.b64encode(content).decode()
 
 
-# A page that serves until it is stopped, and a page of figures that takes its minutes.
-LEFT_OUT = {"explore", "reproduce"}
+# Pages that are served until they are stopped, and a page of figures that takes its minutes.
+LEFT_OUT = {"explore", "reproduce", "serve"}
 
 
 @cache
