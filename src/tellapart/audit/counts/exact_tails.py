@@ -1,9 +1,10 @@
 """Exact tails of two binomials at the worst FPR: the p-value of so many flagged, certified.
 
 A region of outcomes holds, with each outcome, those with more flagged members or fewer flagged
-others. Its probability rises with TPR and falls with FPR. So on an interval of FPRs it stays below
-its value at the interval's lowest FPR and highest TPR, and halving intervals until that value is
-low enough proves a bound for every FPR (no grid of FPRs could).
+others. Its probability rises with TPR and falls with FPR. On a straight path in the logits of both
+rates its logarithm is convex, but for terms that are known; so it lies hardly above the line
+between the ends. Paths over the claim, halved until that is low enough, prove a bound for every FPR
+(no grid of FPRs could).
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
 
-# The largest TPR that a claim allows at each FPR; non-decreasing.
+# The largest TPR that a claim allows at each FPR; non-decreasing and concave.
 Claim = Callable[[Array], Array]
 # From how many flagged members on an outcome with so many flagged non-members lies in a region.
 Rule = Callable[[Array], Array]
@@ -34,6 +36,12 @@ BUDGET = 400_000
 _MOST_PARTS = 64.0
 # Binomial tails have 12 digits; what is lost in the rest is given back here.
 _ROUNDING = 1 + 1e-11
+# Logits, and claims on the way to them, have some 14 digits.
+_ROOM = 1e-14
+# Paths may be so long, squared in standard deviations: beyond, both ends say too little.
+_FAR = 16.0
+# At so many places of an interval a claim is asked how it bends.
+_PLACES = 6
 
 
 class Span(NamedTuple):
@@ -113,6 +121,8 @@ def probability(region: Region, fpr: Array, tpr: Array) -> Array:
     first = np.searchsorted(region.starts, low, side="right") - 1
     last = np.searchsorted(region.starts, high, side="right") - 1
     chances = np.empty(fpr.size)
+    if not fpr.size:
+        return chances
     rows = max(1, _AT_ONCE // (int(np.max(last - first)) + 1))
     for i in range(0, fpr.size, rows):
         part = slice(i, i + rows)
@@ -196,23 +206,104 @@ def certified(region: Region, claim: Claim, span: Span, target: float, budget: i
     worst, spent = 0.0, 0
     while low.size:
         deadline.check()
-        spent += _cost(region, low)
+        paths = _paths(region, claim, low, high)
+        spent += _cost(region, paths.fpr.ravel())
         if spent > budget:
             return Proof(math.inf, spent)
-        bound = probability(region, low, claim(high))
+        bound, ends = paths.bounds(region)
         open_ = bound > target
         worst = max(worst, float(np.max(bound[~open_], initial=0.0)))
-        low, high, bound = low[open_], high[open_], bound[open_]
+        low, high, bound, reached = low[open_], high[open_], bound[open_], ends[open_]
         if low.size:
-            spent += _cost(region, low)
-            reached = probability(region, low, claim(low))
+            over = np.flatnonzero(reached >= target)  # perhaps for being over the claim
+            spent += _cost(region, low[over])
+            reached[over] = probability(region, low[over], claim(low[over]))
             peak = int(np.argmax(reached))
             if reached[peak] >= target:
                 wide = high[peak] - low[peak]
                 around = Span(max(low[peak] - wide, span.low), min(high[peak] + wide, span.high))
                 return Proof(math.inf, spent, around)
-            low, high = _split(low, high, (bound - reached) / (target - reached))
+            excess = (bound - reached) / (target - reached)
+            plain = paths.bend[open_] == 0
+            low, high = _split(low, high, np.where(plain, excess, np.sqrt(excess)))
     return Proof(worst, spent)
+
+
+class _Paths(NamedTuple):
+    """For each interval of FPRs two pairs of rates; the straight path between lies over the claim.
+
+    Straight in logits. ``bend`` is at least the square of its length in standard deviations. It is
+    0 where both pairs are the interval's lowest FPR and its highest TPR.
+    """
+
+    fpr: Array
+    tpr: Array
+    bend: Array
+
+    def bounds(self, region: Region) -> tuple[Array, Array]:
+        """No pair of rates on a path makes the region likelier, and how likely an end does.
+
+        Up to both laws' normalising factors, the probability of a region is a sum of exponentials
+        of the two logits. So its logarithm is convex on a straight path, but for those factors,
+        whose logarithms bend as much as the counts vary.
+        """
+        chance = probability(region, self.fpr.ravel(), self.tpr.ravel())
+        first, last = np.maximum(chance, 1e-300).reshape(self.fpr.shape)
+        rise = np.log(last) - np.log(first)
+        # The largest t·rise + t·(1 − t)·bend/2 with 0 ≤ t ≤ 1.
+        with np.errstate(all="ignore"):
+            t = np.where(self.bend > 0, np.clip(0.5 + rise / self.bend, 0.0, 1.0), 0.0)
+        highest = first * np.exp(np.minimum(t * rise + t * (1 - t) * self.bend / 2, 700.0))
+        ends = np.maximum(first, last)
+        return np.minimum(np.maximum(highest * _ROUNDING, ends), 1.0), ends
+
+
+def _paths(region: Region, claim: Claim, low: Array, high: Array) -> _Paths:
+    """Straight paths over a claim, lifted by no more than what its bend in logits asks for."""
+    share = np.linspace(0.0, 1.0, _PLACES)[:, None]
+    at = low + share * (high - low)
+    at[-1] = high
+    allowed = np.asarray(claim(at.ravel())).reshape(at.shape)
+    with np.errstate(all="ignore"):
+        x, y = logit(at), logit(allowed)
+        line = y[0] + (y[-1] - y[0]) * ((x - x[0]) / (x[-1] - x[0]))
+        lift = _lift(at, allowed, x, line)
+        fpr, tpr = at[[0, -1]], expit(y[[0, -1]] + lift)
+        bend = region.non_members * (x[-1] - x[0]) ** 2 * _variance(*fpr)
+        bend += region.members * (y[-1] - y[0]) ** 2 * _variance(*tpr)
+    plain = ~((bend < _FAR) & np.isfinite(lift) & np.all(tpr < 1, axis=0))
+    fpr = np.where(plain, low, fpr)
+    tpr = np.where(plain, allowed[-1], tpr)
+    return _Paths(fpr, tpr, np.where(plain, 0.0, np.maximum(bend, 1e-300)))
+
+
+def _lift(at: Array, allowed: Array, x: Array, line: Array) -> Array:
+    """How far a claim rises over a line at most, both in logits; infinite where it is not known.
+
+    A claim is concave, so between two places it lies below what joins the two before them, and
+    below what joins the two after. A straight line in rates bends in logits, too.
+    """
+    step = at[1] - at[0]
+    slope = np.diff(allowed, axis=0) / step
+    fall = slope[:-1] - slope[1:]
+    known = np.all(fall * step >= -_ROOM, axis=0)
+    fall = np.maximum(fall, 0.0)
+    endless = np.full((1, step.size), np.inf)
+    before, after = np.concatenate([endless, fall]), np.concatenate([fall, endless])
+    least, most = np.minimum(before, after), np.maximum(before, after)
+    gap = step * np.where(least > 0, least / (1 + least / most), 0.0)
+    left, right = allowed[:-1] + gap, allowed[1:] + gap
+    steepest = slope * at[1:] * (1 - at[:-1]) / np.minimum(left * (1 - left), right * (1 - right))
+    curved = np.diff(x, axis=0) ** 2 / 8 * steepest * (1 + steepest)
+    above = np.maximum(logit(left) - line[:-1], logit(right) - line[1:]) + curved
+    # A claim of 1 or more leaves no number here.
+    lift = np.maximum(np.max(above, axis=0), 0.0) + _ROOM
+    return np.where(known & np.all(right < 1, axis=0), lift, np.inf)
+
+
+def _variance(first: Array, last: Array) -> Array:
+    """The largest p·(1 − p) between two rates."""
+    return np.asarray(np.maximum(first, last) * (1 - np.minimum(first, last)))
 
 
 def _cost(region: Region, fpr: Array) -> int:

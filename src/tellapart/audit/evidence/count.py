@@ -105,7 +105,7 @@ class CountEvidence(Evidence):
                 return 0.0
         high = np.minimum(solve.climb(seems_refuted, low, step), most)
         end = float(solve.falling_root(seems_refuted, low, high, narrow=_NARROW)[0])
-        shown, lost = end, _NARROW
+        shown, lost = max(end - _NARROW, 0.0), 8 * _NARROW
         while not self._refutes(claim(shown)):
             if shown == 0:
                 return 0.0
@@ -133,9 +133,9 @@ class CountEvidence(Evidence):
         return self.ledger.level * (1 - CORNER)
 
     def _finding(self, claim: TradeoffCurve) -> Finding | None:
-        if not self._refutes(claim.tpr):
-            return None
         p = self._p_value(claim.tpr)
+        if p > self._level and not self._refutes(claim.tpr):
+            return None
         observed, roc = self._observed, claim.mirrored().tpr if self.clears else claim.tpr
         # Where it never happened on the other side, it might have.
         allowed = float(roc(max(observed.fpr, 1 / observed.non_members)))
