@@ -36,8 +36,8 @@ BUDGET = 400_000
 _MOST_PARTS = 64.0
 # Binomial tails have 12 digits; what is lost in the rest is given back here.
 _ROUNDING = 1 + 1e-11
-# Logits, and claims on the way to them, have some 14 digits.
-_ROOM = 1e-14
+# Claims have 10 digits at least, and lines through two of their values hardly less.
+_ROOM = 4e-10
 # Paths may be so long, squared in standard deviations: beyond, both ends say too little.
 _FAR = 16.0
 # At so many places of an interval a claim is asked how it bends.
@@ -206,8 +206,8 @@ def certified(region: Region, claim: Claim, span: Span, target: float, budget: i
     worst, spent = 0.0, 0
     while low.size:
         deadline.check()
-        paths = _paths(region, claim, low, high)
-        spent += _cost(region, paths.fpr.ravel())
+        paths = straight_paths(region, claim, low, high)
+        spent += paths.cost(region)
         if spent > budget:
             return Proof(math.inf, spent)
         bound, ends = paths.bounds(region)
@@ -229,16 +229,27 @@ def certified(region: Region, claim: Claim, span: Span, target: float, budget: i
     return Proof(worst, spent)
 
 
-class _Paths(NamedTuple):
+class Paths(NamedTuple):
     """For each interval of FPRs two pairs of rates; the straight path between lies over the claim.
 
     Straight in logits. ``bend`` is at least the square of its length in standard deviations. It is
-    0 where both pairs are the interval's lowest FPR and its highest TPR.
+    0 where both pairs are the interval's lowest FPR and its highest TPR. ``joined`` says where the
+    last pair is the first of the next interval.
     """
 
     fpr: Array
     tpr: Array
     bend: Array
+    joined: NDArray[np.bool_]
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """Where the last pair of rates is no other's."""
+        return (self.bend > 0) & ~self.joined
+
+    def cost(self, region: Region) -> int:
+        """How many binomial tails `bounds` takes."""
+        return _cost(region, self.fpr[0]) + _cost(region, self.fpr[1, self.alone])
 
     def bounds(self, region: Region) -> tuple[Array, Array]:
         """No pair of rates on a path makes the region likelier, and how likely an end does.
@@ -247,8 +258,12 @@ class _Paths(NamedTuple):
         of the two logits. So its logarithm is convex on a straight path, but for those factors,
         whose logarithms bend as much as the counts vary.
         """
-        chance = probability(region, self.fpr.ravel(), self.tpr.ravel())
-        first, last = np.maximum(chance, 1e-300).reshape(self.fpr.shape)
+        alone = self.alone
+        fpr = np.append(self.fpr[0], self.fpr[1, alone])
+        chance = probability(region, fpr, np.append(self.tpr[0], self.tpr[1, alone]))
+        first = np.maximum(chance[: alone.size], 1e-300)
+        last = np.where(self.joined, np.append(first[1:], 1.0), first)
+        last[alone] = np.maximum(chance[alone.size :], 1e-300)
         rise = np.log(last) - np.log(first)
         # The largest t·rise + t·(1 − t)·bend/2 with 0 ≤ t ≤ 1.
         with np.errstate(all="ignore"):
@@ -258,23 +273,27 @@ class _Paths(NamedTuple):
         return np.minimum(np.maximum(highest * _ROUNDING, ends), 1.0), ends
 
 
-def _paths(region: Region, claim: Claim, low: Array, high: Array) -> _Paths:
+def straight_paths(region: Region, claim: Claim, low: Array, high: Array) -> Paths:
     """Straight paths over a claim, lifted by no more than what its bend in logits asks for."""
-    share = np.linspace(0.0, 1.0, _PLACES)[:, None]
-    at = low + share * (high - low)
+    at = low + np.linspace(0.0, 1.0, _PLACES)[:, None] * (high - low)
     at[-1] = high
     allowed = np.asarray(claim(at.ravel())).reshape(at.shape)
     with np.errstate(all="ignore"):
         x, y = logit(at), logit(allowed)
         line = y[0] + (y[-1] - y[0]) * ((x - x[0]) / (x[-1] - x[0]))
-        lift = _lift(at, allowed, x, line)
-        fpr, tpr = at[[0, -1]], expit(y[[0, -1]] + lift)
+        lifted = y[[0, -1]] + _lift(at, allowed, x, line)
+        # Neighbours share the pair of rates between them, if they can.
+        joined = np.append((low[1:] == high[:-1]) & np.isfinite(lifted[1, :-1] + lifted[0, 1:]), 0)
+        joined = joined.astype(bool)
+        after = np.flatnonzero(joined) + 1
+        lifted[1, after - 1] = lifted[0, after] = np.maximum(lifted[1, after - 1], lifted[0, after])
+        fpr, tpr = at[[0, -1]], expit(lifted)
         bend = region.non_members * (x[-1] - x[0]) ** 2 * _variance(*fpr)
-        bend += region.members * (y[-1] - y[0]) ** 2 * _variance(*tpr)
-    plain = ~((bend < _FAR) & np.isfinite(lift) & np.all(tpr < 1, axis=0))
-    fpr = np.where(plain, low, fpr)
-    tpr = np.where(plain, allowed[-1], tpr)
-    return _Paths(fpr, tpr, np.where(plain, 0.0, np.maximum(bend, 1e-300)))
+        bend += region.members * (lifted[1] - lifted[0]) ** 2 * _variance(*tpr)
+    straight = (bend < _FAR) & np.all(tpr < 1, axis=0)
+    joined &= straight & np.append(straight[1:], False)
+    fpr, tpr = np.where(straight, fpr, low), np.where(straight, tpr, allowed[-1])
+    return Paths(fpr, tpr, np.where(straight, np.maximum(bend, 1e-300), 0.0), joined)
 
 
 def _lift(at: Array, allowed: Array, x: Array, line: Array) -> Array:
@@ -286,7 +305,7 @@ def _lift(at: Array, allowed: Array, x: Array, line: Array) -> Array:
     step = at[1] - at[0]
     slope = np.diff(allowed, axis=0) / step
     fall = slope[:-1] - slope[1:]
-    known = np.all(fall * step >= -_ROOM, axis=0)
+    known = np.all(fall * step >= -_ROOM * allowed[1:-1], axis=0)
     fall = np.maximum(fall, 0.0)
     endless = np.full((1, step.size), np.inf)
     before, after = np.concatenate([endless, fall]), np.concatenate([fall, endless])

@@ -93,10 +93,14 @@ class CountEvidence(Evidence):
         """
         fpr, tpr = self._corner(self.ledger.level)
 
-        def seems_refuted(parameter: Array) -> Array:
-            allowed = claim(min(float(parameter), most))
+        @lru_cache  # a search asks again where it begins and ends
+        def seems(parameter: float) -> float:
+            allowed = claim(min(parameter, most))
             p = likely_p_value(self.counts, allowed, confidence=1 - self._level)
-            return np.asarray(max(self._level - p, tpr - float(allowed(np.array(fpr)))))
+            return max(self._level - p, tpr - float(allowed(np.array(fpr))))
+
+        def seems_refuted(parameter: Array) -> Array:
+            return np.asarray(seems(float(parameter)))
 
         low, step = np.array(near), near / 32
         if near == 0 or seems_refuted(low) <= 0:

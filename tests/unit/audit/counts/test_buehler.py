@@ -5,11 +5,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 from scipy.stats import beta, binom
 
 import tellapart as ta
+from tellapart._numeric.binomial import lower_limit, upper_limit
 from tellapart.audit import Counts
 from tellapart.audit.counts import clopper_pearson, exact_tails, score
 from tellapart.audit.counts.buehler import Ranking, berger_boos_epsilon, buehler_p_value
@@ -256,3 +258,89 @@ def test_a_region_of_everything_is_sure(n):
     region = exact_tails.region(n, n, np.zeros_like, exact_tails.Span(), 0.05)
     fpr = np.array([0.0, 1e-6, 0.01, 0.3, 0.9, 1.0])
     assert np.all(exact_tails.probability(region, fpr, np.sqrt(fpr)) >= 1 - 1e-9)
+
+
+CLAIMS = [
+    ta.guarantee(mu=0.7),
+    ta.guarantee(0.9, 1e-5),
+    ta.guarantee(0.3, 0.1),
+    ta.Laplace(scale=0.8).curve(),
+    ta.dp_sgd(noise_multiplier=1.1, sampling_rate=0.1, steps=20).curve(),
+    ta.worst_case([ta.guarantee(2.0), ta.guarantee(0.1, 0.3)]),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.one_of(some_counts(20), some_counts(300)),
+    claim=st.sampled_from(CLAIMS),
+    ends=st.tuples(st.floats(0, 1), st.floats(0, 1))
+    .map(sorted)
+    .filter(lambda two: two[0] < two[1]),
+    parts=st.integers(1, 40),
+)
+def test_straight_paths_lie_over_claims_and_bound_a_region_between_their_ends(
+    counts, claim, ends, parts
+):
+    """At no FPR between is the claim's TPR higher, or the region likelier on the path."""
+    region = _region(counts, exact_tails.Span(*ends))
+    edges = np.linspace(*ends, parts + 1)
+    low, high = edges[:-1], edges[1:]
+    paths = exact_tails.straight_paths(region, claim.tpr, low, high)
+    bound, _ = paths.bounds(region)
+    fpr = low + (high - low) * np.linspace(0, 1, 41)[:, None]
+    tpr = np.asarray(claim.tpr(fpr))
+    straight = paths.bend > 0
+    with np.errstate(all="ignore"):
+        (x, last), (y, top) = logit(paths.fpr), logit(paths.tpr)
+        way = (logit(fpr) - x) / (last - x)
+        path = expit(y + np.clip(way, 0, 1) * (top - y))
+    path = np.where(straight, path, paths.tpr[0])
+    assert np.all(path >= tpr * (1 - 1e-14))
+    for some in (tpr, np.where(straight, path, tpr)):
+        guilty = binom.sf(region.least - 1, counts.members, some[..., None])
+        chance = np.sum(binom.pmf(region.starts, counts.non_members, fpr[..., None]) * guilty, -1)
+        assert np.all(bound >= chance * (1 - 1e-9) - 1e-15)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    counts=st.one_of(some_counts(60), some_counts(5000)),
+    claim=st.sampled_from(CLAIMS),
+    above=st.sampled_from([1.001, 1.02, 1.5, 20.0]),
+)
+def test_a_certificate_bounds_every_rate_and_is_found_where_one_is_due(counts, claim, above):
+    """Of a fine grid of rates none is likelier; a target above all of them is certified."""
+    price = 0.05**2 / 8
+    k, n = counts.false_positives, counts.non_members
+    span = exact_tails.Span(float(lower_limit(k, n, price)), float(upper_limit(k, n, price)))
+    region = _region(counts, span)
+    fpr = np.sin(np.linspace(*np.arcsin(np.sqrt(span)), 3001)) ** 2
+    worst = np.max(exact_tails.probability(region, fpr, np.asarray(claim.tpr(fpr))))
+    assume(1e-3 < worst < 0.9)  # less is said of what the region's window leaves out
+    proof = exact_tails.certified(region, claim.tpr, span, above * worst, 10**6)
+    assert worst * (1 - 1e-4) <= proof.bound <= above * worst
+    missed = exact_tails.certified(region, claim.tpr, span, 0.999 * worst, 10**6)
+    assert missed.bound == math.inf
+
+
+def _region(counts, span):
+    assume(clopper_pearson.clopper_pearson_bound(counts, 0.0, 0.05, Forms.BOTH) > -5)
+    rule = clopper_pearson.clopper_pearson_order(counts, 0.0, 0.05, Forms.BOTH)
+    return exact_tails.region(counts.members, counts.non_members, rule, span, 0.05)
+
+
+@pytest.mark.parametrize("above", [1.0005, 1.002, 1.02])
+@pytest.mark.parametrize(
+    "counts", [Counts(4974, 10**4, 1597, 10**4), Counts(1610, 10**4, 222, 10**4)]
+)
+def test_a_certificate_near_the_worst_rate_is_cheap(counts, above):
+    """Far fewer tails than the budget: between rates the bound is of second order."""
+    span = exact_tails.Span(*_naive_span(counts, 0.05))
+    bound, rule = score.score_order(counts, 0.0, 0.05, Forms.BOTH)
+    region = exact_tails.region(counts.members, counts.non_members, rule, span, 0.05)
+    claim = ta.guarantee(bound, 1e-5).tpr
+    _, worst = exact_tails.worst_fpr(region, claim, span)
+    proof = exact_tails.certified(region, claim, span, above * worst, exact_tails.BUDGET)
+    assert proof.bound <= above * worst
+    assert proof.spent < exact_tails.BUDGET / 2
