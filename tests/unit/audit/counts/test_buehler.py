@@ -274,7 +274,7 @@ CLAIMS = [
 @given(
     counts=st.one_of(some_counts(20), some_counts(300)),
     claim=st.sampled_from(CLAIMS),
-    ends=st.tuples(st.floats(0, 1), st.floats(0, 1))
+    ends=st.tuples(*2 * [st.integers(0, 10**9).map(lambda whole: whole / 10**9)])
     .map(sorted)
     .filter(lambda two: two[0] < two[1]),
     parts=st.integers(1, 40),
@@ -296,7 +296,7 @@ def test_straight_paths_lie_over_claims_and_bound_a_region_between_their_ends(
         way = (logit(fpr) - x) / (last - x)
         path = expit(y + np.clip(way, 0, 1) * (top - y))
     path = np.where(straight, path, paths.tpr[0])
-    assert np.all(path >= tpr * (1 - 1e-14))
+    assert np.all(path >= tpr * (1 - 1e-10))  # as far as claims have digits
     for some in (tpr, np.where(straight, path, tpr)):
         guilty = binom.sf(region.least - 1, counts.members, some[..., None])
         chance = np.sum(binom.pmf(region.starts, counts.non_members, fpr[..., None]) * guilty, -1)
