@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from scipy.special import gammaincinv
@@ -22,15 +22,19 @@ from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.models_needed import curve_needs_less
 from tellapart.audit.one_run_audit import one_run
-from tellapart.audit.probing.probe_run import FEWEST, planned_power
+from tellapart.audit.probing.probe_run import FEWEST, FIRST_PAIRS, planned_power
+from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
+from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
-from tellapart.mechanisms.subject import Subject
+from tellapart.mechanisms.subject import Subject, curve_of
 
 # The leak whose price is told: a fifth too little noise is what a slip of a constant makes.
 SLIP = 1.2
+# The large leak for which it is told how soon a sequential test stops: half of the noise.
+HALVED = 2.0
 # Beyond so many samples nobody plans; how finely their number is found.
 _MOST, _FINE = 3_000_000, 1.1
 # In steps of this ratio it is looked for first.
@@ -55,6 +59,19 @@ class Access(Enum):
 
 
 @dataclass(frozen=True)
+class StoppingTime:
+    """After how much a sequential test stops on average, where a mechanism leaks so much."""
+
+    leak: str
+    count: int
+    seconds: float
+
+    def data(self) -> dict[str, object]:
+        """The same as JSON."""
+        return {"leak": self.leak, "count": self.count, "seconds": self.seconds}
+
+
+@dataclass(frozen=True)
 class PlannedDesign:
     """One way to audit a claim within a budget: how much to run, and what that would find."""
 
@@ -68,6 +85,7 @@ class PlannedDesign:
     slip: str  # the leak of `SLIP` in words
     blind: str  # what this design cannot see
     price: tuple[int, float] | None = None  # count and seconds to find `SLIP`
+    stops: tuple[StoppingTime, ...] = ()  # of a sequential test; ``count`` is the most it takes
 
     @property
     def size(self) -> str:
@@ -89,6 +107,15 @@ class PlannedDesign:
         count, seconds = self.price
         return f"To find {self.slip}: {count:,} {self.unit}, {_duration(seconds)}"
 
+    @property
+    def lasts(self) -> tuple[str, ...]:
+        """When it stops on average, in words; nothing where the number is fixed."""
+        return tuple(
+            f"Stops on average after {stop.count:,} {self.unit}, {_duration(stop.seconds)}, for "
+            f"{stop.leak}"
+            for stop in self.stops
+        )
+
     def data(self) -> dict[str, object]:
         """The same as JSON."""
         return {
@@ -99,6 +126,7 @@ class PlannedDesign:
             "seconds": self.seconds,
             "detectable": self.detectable,
             "price": None if self.price is None else dict(zip(_PRICE, self.price, strict=True)),
+            "stops": [stop.data() for stop in self.stops],
             "blind": self.blind,
         }
 
@@ -135,12 +163,21 @@ class AuditPlan:
             f"Plan: {best.call}: {best.size}, {self._takes(best)}.",
             f"{best.finds}.",
             f"{best.costs}.",
+            *(f"{words}." for words in best.lasts),
             f"Not seen: {best.blind}.",
             f"For the claim {self.claim}, at {percent(self.confidence)} confidence, by the best "
             "attack on its own noise; a weaker attack finds less.",
         ]
         lines += [
-            f"Instead, {each.call}: {each.size}, {self._takes(each)}. {each.finds}. {each.costs}."
+            " ".join(
+                f"{words}."
+                for words in (
+                    f"Instead, {each.call}: {each.size}, {self._takes(each)}",
+                    each.finds,
+                    each.costs,
+                    *each.lasts,
+                )
+            )
             for each in self.designs[1:]
         ]
         return "\n".join([*lines, *self.remarks])
@@ -201,13 +238,14 @@ def plan(
         rule = "be one or more of " + ", ".join(f"audit.Access.{each.name}" for each in Access)
         _checks.refuse("available", rule, available)
     count = _checks.whole(10, 10**6, canaries=canaries)
-    ways: dict[Access, Callable[[], PlannedDesign]] = {
-        Access.STEPS: question.watched,
-        Access.FUNCTION: question.probed,
-        Access.TRAININGS: question.trained,
-        Access.ONE_RUN: lambda: question.in_one_run(count),
+    ways: dict[Access, tuple[Callable[[], PlannedDesign | None], ...]] = {
+        Access.STEPS: (question.watched,),
+        Access.FUNCTION: (question.probed, question.until_decided),
+        Access.TRAININGS: (question.trained,),
+        Access.ONE_RUN: (lambda: question.in_one_run(count),),
     }
-    designs = [ways[access]() for access in Access if access in accesses]
+    each = (way() for access in Access if access in accesses for way in ways[access])
+    designs = [design for design in each if design is not None]
     designs.sort(
         key=lambda design: (design.seconds > budget * (1 + 1e-9), design.detectable or math.inf)
     )
@@ -235,8 +273,35 @@ class _Question:
             "calls on each input",
             2 * self.seconds,
             lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
-            "inputs other than the two that are called (audit.search looks for worse ones)",
+            _OTHER_INPUTS,
         )
+
+    def until_decided(self) -> PlannedDesign | None:
+        """Calls until decided; None where the claim is not of (ε, δ) alone."""
+        claimed = curve_of(self.claim, "claim")
+        if not isinstance(claimed, GuaranteeCurve):
+            return None
+        each = 2 * self.seconds
+        count = self._affordable(each, 2 * FIRST_PAIRS)
+
+        def played(strength: float, calls: int = count, roughly: bool = False) -> SequentialPlan:
+            return sequential_plan(claimed, strength, calls, self.level, roughly=roughly)
+
+        design = self._counted(
+            Access.FUNCTION,
+            f"audit.probe(..., samples={count}, until_decided=True)",
+            count,
+            "calls on each input",
+            each,
+            lambda calls, roughly: lambda strength: played(strength, calls, roughly).power,
+            _OTHER_INPUTS,
+        )
+        stops = []
+        for strength in filter(None, (design.detectable, HALVED)):
+            calls = math.ceil(played(strength).calls)
+            leak = alternative(self.claim).words(strength)
+            stops.append(StoppingTime(leak, calls, each * calls))
+        return replace(design, stops=tuple(stops))
 
     def trained(self) -> PlannedDesign:
         """Models with one target in or out."""
@@ -375,6 +440,7 @@ class _Question:
         return tuple(filter(None, [curve_needs_less(self.claim, 1 - self.level)]))
 
 
+_OTHER_INPUTS = "inputs other than the two that are called (audit.search looks for worse ones)"
 _LAYER = 10
 
 

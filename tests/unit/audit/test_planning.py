@@ -140,6 +140,72 @@ def test_a_probe_finds_what_was_planned_for_it(claim, leaking, calls, draws):
     assert near(found, draws)
 
 
+def revealing(epsilon, delta):
+    """Randomised response that at times reveals all: what a claim of (ε, δ) allows at most."""
+    lie = 1 / (1 + np.exp(epsilon))
+
+    def release(data, rng, size=None):
+        member = len(data) == 2
+        said = 1 + (member ^ (rng.random(size) < lie))
+        return np.where(rng.random(size) < delta, 3 * member, said)
+
+    return release
+
+
+def sequential(claim, **options):
+    """The design that stops once it is decided."""
+    (design,) = (each for each in audit.plan(claim, **options).designs if each.stops)
+    return design
+
+
+@pytest.mark.parametrize(
+    ("claim", "calls", "draws"),
+    [
+        (ta.guarantee(epsilon=1), 300, 200),
+        *(
+            pytest.param(claim, calls, 2_000, marks=pytest.mark.slow)
+            for claim in (ta.guarantee(1), ta.guarantee(1, 0.01), ta.guarantee(0), ta.guarantee(3))
+            for calls in (300, 2_000)
+        ),
+    ],
+    ids=str,
+)
+def test_a_probe_until_decided_finds_and_takes_what_was_planned_for_it(claim, calls, draws):
+    design = sequential(claim, seconds=0.01, budget=0.02 * calls)
+    assert design.count == calls
+    truth = alternative(claim).curve(design.detectable)
+    release = revealing(truth.claimed_epsilon, truth.claimed_delta)
+    verdicts = [
+        audit.probe(release, [1], [1, 2], claim=claim, samples=calls, until_decided=True, seed=seed)
+        for seed in range(draws)
+    ]
+    assert near(sum(verdict.refuted for verdict in verdicts), draws)
+    took = np.array([verdict.evidence.calls for verdict in verdicts])
+    doubt = 4 * took.std() / np.sqrt(draws)
+    assert took.mean() == pytest.approx(design.stops[0].count, abs=doubt + 0.05 * took.mean())
+
+
+def test_more_calls_until_decided_find_less_and_large_leaks_end_it_soon():
+    few, many = (sequential(BARE, seconds=0.4, budget=budget) for budget in (240, 600))
+    assert few.detectable > many.detectable > 1
+    assert few.price == many.price
+    least, doubled = many.stops
+    assert doubled.count < least.count < many.count
+    assert doubled.seconds == pytest.approx(0.8 * doubled.count)
+    assert f"after {doubled.count:,} calls on each input" in many.lasts[1]
+
+
+def test_a_claim_by_its_curve_is_not_planned_until_decided():
+    assert not any(design.stops for design in audit.plan(LAPLACE, seconds=1).designs)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("claim", [ta.guarantee(1, 1), ta.guarantee(500), ta.guarantee(700, 0.5)])
+def test_what_no_calls_could_show_is_planned_without_a_promise(claim):
+    designs = audit.plan(claim, seconds=0.4).designs
+    assert [design.detectable for design in designs] == [None, None]
+
+
 def watched(seed, claim, noise):
     """The names of what fails in a training whose last layer of 20 has so much of its noise."""
     rng = np.random.default_rng((seed, 3))

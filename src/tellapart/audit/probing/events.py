@@ -136,10 +136,18 @@ def _events(scorer: Scorer, known: list[Features], weigh: _Weighing) -> Iterator
         reference, tested = (_beyond(side, cuts, higher) for side in sides)
         if clears:
             reference, tested = total - tested, total - reference
-        promise = _promise(tested, reference, total, weigh, by_rank)
-        best = int(np.argmax(promise))
+        hoped = promise(
+            tested,
+            reference,
+            total,
+            delta=weigh.delta,
+            level=weigh.level,
+            kept=weigh.kept,
+            looks=_LOOKS if by_rank else 1,
+        )
+        best = int(np.argmax(hoped))
         rate = float(reference[best]) / total
-        chosen = (float(promise[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
+        chosen = (float(hoped[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
         yield Event(*chosen, weigh.read)
 
 
@@ -171,11 +179,20 @@ def _beyond(ordered: Array, cuts: Array, higher: bool) -> Array:
     return np.asarray(np.searchsorted(ordered, cuts, side="left"), dtype=float)
 
 
-def _promise(tested: Array, reference: Array, total: int, weigh: _Weighing, by_rank: bool) -> Array:
+def promise(
+    tested: Array,
+    reference: Array,
+    total: int,
+    *,
+    delta: float,
+    level: float,
+    kept: int,
+    looks: int = 1,
+) -> Array:
     """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
     with np.errstate(divide="ignore"):
-        ratio = np.log(np.maximum(tested / total - weigh.delta, 0.0))
+        ratio = np.log(np.maximum(tested / total - delta, 0.0))
     ratio = ratio - np.log((reference + 0.5) / (total + 1))
     doubt = np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5))
-    z = float(ndtri(weigh.level / _LOOKS if by_rank else weigh.level))
-    return np.asarray(ratio + z * doubt * math.sqrt(total / weigh.kept) - _DOUBT * doubt)
+    z = float(ndtri(level / looks))
+    return np.asarray(ratio + z * doubt * math.sqrt(total / kept) - _DOUBT * doubt)

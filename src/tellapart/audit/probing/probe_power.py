@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from tellapart import deadline
 from tellapart._checks import Array
@@ -206,7 +206,7 @@ def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _SimulatedO
             return _of_noise(quieter)
     if isinstance(truth, GuaranteeCurve):
         epsilon, delta = truth.claimed_epsilon, truth.claimed_delta
-        knot = (1 - delta) / (1 + np.exp(epsilon))
+        knot = (1 - delta) * expit(-epsilon)
         return _of_corners(np.array([0.0, knot, 1 - delta, 1.0]), truth)
     if isinstance(truth, AtomicCurve):
         return _of_corners(np.unique(np.append(truth.vertices()[0], [0.0, 1.0])), truth)

@@ -134,7 +134,7 @@ def probe(
         }
         kept = opened_calls(folder, mechanism, (d0, d1), asked)
         purse.hint = f"or run the same again: finished calls are kept in {folder}"
-    few = 2 * _FIRST if until_decided else FEWEST
+    few = 2 * FIRST_PAIRS if until_decided else FEWEST
     takes_size = asked_for(mechanism)[1] if callable(mechanism) else False
     least = few if at_most is None or until_decided else at_most
     purse.needed = pace.in_all(least, batches=takes_size)
@@ -337,9 +337,9 @@ def _in_words_of_calls(ledger: LevelBudget, words: tuple[str, ...], aside: int) 
     return replace(ledger, entries=(*entries, *rest), free=(*ledger.free, choice))
 
 
-_FIRST = 32
+FIRST_PAIRS = 32
 # At what level, and on how many times the calls, an event should pay.
-_LEVEL, _MORE = 0.05, 8.0
+SOUGHT_LEVEL, SOUGHT_MORE = 0.05, 8.0
 
 
 def sequential_evidence(
@@ -355,7 +355,7 @@ def sequential_evidence(
     purse: pace.Purse | None = None,
 ) -> WagerEvidence:
     """Draw pairs and bet on each batch, until refuted, or out of hope, of calls or of time."""
-    past = _drawn(caller, inputs, min(_FIRST, samples), seed, 0, kept)
+    past = _drawn(caller, inputs, min(FIRST_PAIRS, samples), seed, 0, kept)
     event = _sought(past, seek)
     wager = Wager(claim.claimed_epsilon, claim.claimed_delta, confidence, both_orders=False)
     batches = tuple(planned(len(past[0]), samples))
@@ -398,7 +398,7 @@ def _drawn(
 
 def _sought(past: list[CallOutputs], seek: EventSearch) -> Event:
     with deadline.unpaid():
-        return seek((past[0], past[1]), _LEVEL, int(_MORE * len(past[0])))
+        return seek((past[0], past[1]), SOUGHT_LEVEL, int(SOUGHT_MORE * len(past[0])))
 
 
 def _happened(event: Event, fresh: list[CallOutputs]) -> tuple[Array, Array]:
