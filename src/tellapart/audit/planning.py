@@ -24,11 +24,13 @@ from tellapart.audit.models_needed import curve_needs_less
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.probing.probe_run import FEWEST, FIRST_PAIRS, planned_power
 from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
+from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # The leak whose price is told: a fifth too little noise is what a slip of a constant makes.
@@ -39,6 +41,8 @@ HALVED = 2.0
 _MOST, _FINE = 3_000_000, 1.1
 # In steps of this ratio it is looked for first.
 _FAR = 4
+# The digits of a leak that are shown.
+_SHOWN = 3
 # A training that is watched takes so many times as long, at most.
 WATCHED = 2.5
 # The level of the tests of conformance, and among how many tests and layers it is divided.
@@ -48,11 +52,13 @@ _CONFORMANCE, _TESTS = 0.001, 12 * 20
 class Access(Enum):
     """What an auditor can do with the code: the more can be seen, the less has to be run.
 
-    STEPS: see every step of a training, as with Opacus. FUNCTION: call the mechanism on inputs of
-    one's choice. TRAININGS: train many models. ONE_RUN: train once, with canaries.
+    STEPS: see every step of a training, as with Opacus. STEP: call a step on gradients of one's
+    choice. FUNCTION: call the mechanism on inputs of one's choice. TRAININGS: train many models.
+    ONE_RUN: train once, with canaries.
     """
 
     STEPS = "steps"
+    STEP = "step"
     FUNCTION = "function"
     TRAININGS = "trainings"
     ONE_RUN = "one-run"
@@ -212,8 +218,8 @@ def plan(
     """What an audit could show, how long it takes, and what it misses, before anything is run.
 
     ``seconds`` is the time of one call or one training, ``budget`` that of the whole audit.
-    ``available`` is what can be done with the code: see `Access`. A training with ``canaries``
-    puts so many in by fair coins.
+    ``available`` is what can be done with the code: see `Access`. Beside trainings, a step takes
+    its share of one. A training with ``canaries`` puts so many in by fair coins.
 
     >>> import tellapart as ta
     >>> from tellapart import audit
@@ -224,6 +230,7 @@ def plan(
     See Also
     --------
     tellapart.audit.probe : calls a function
+    tellapart.audit.step : calls one step of a training
     tellapart.audit.training : trains many models
     tellapart.audit.watch : watches the steps of one training
     """
@@ -240,6 +247,7 @@ def plan(
     count = _checks.whole(10, 10**6, canaries=canaries)
     ways: dict[Access, tuple[Callable[[], PlannedDesign | None], ...]] = {
         Access.STEPS: (question.watched,),
+        Access.STEP: (lambda: question.stepped(beside_trainings=bool(accesses & _TRAININGS)),),
         Access.FUNCTION: (question.probed, question.until_decided),
         Access.TRAININGS: (question.trained,),
         Access.ONE_RUN: (lambda: question.in_one_run(count),),
@@ -247,7 +255,11 @@ def plan(
     each = (way() for access in Access if access in accesses for way in ways[access])
     designs = [design for design in each if design is not None]
     designs.sort(
-        key=lambda design: (design.seconds > budget * (1 + 1e-9), design.detectable or math.inf)
+        key=lambda design: (
+            design.seconds > budget * (1 + 1e-9),
+            float(short(design.detectable or math.inf, _SHOWN)),  # alike where they are shown alike
+            design.seconds,
+        )
     )
     return AuditPlan(
         describe(claim), confidence, budget, tuple(designs), question.remarks(accesses)
@@ -262,6 +274,29 @@ class _Question:
     level: float
 
     # -- one way each ------------------------------------------------------------------------
+
+    def stepped(self, beside_trainings: bool) -> PlannedDesign:
+        """Calls of one step under each pair of gradients, any of which may show its noise."""
+        noise, _, steps = self._training("to call a step")
+        pairs = step_pairs()
+        moved = sum(pair.moves(1.0) for pair in pairs)
+        each = 2 * len(pairs) * self.seconds / (steps if beside_trainings else 1)
+        count = self._affordable(each, FEWEST)
+
+        def power(calls: int, roughly: bool) -> Power:
+            level = self.level / len(pairs)
+            alone = planned_power(Gaussian(noise), calls, level, roughly=roughly)
+            return lambda strength: 1 - (1 - alone(strength)) ** moved
+
+        return self._counted(
+            Access.STEP,
+            f"audit.step(step, clip=..., noise_multiplier={short(noise)}, samples={count})",
+            count,
+            f"calls on each input of {len(pairs)} pairs",
+            each,
+            power,
+            "how batches are drawn, and what later steps do otherwise (audit.watch sees both)",
+        )
 
     def probed(self) -> PlannedDesign:
         """Calls on two inputs; some of them serve to find the event."""
@@ -336,12 +371,7 @@ class _Question:
 
     def watched(self) -> PlannedDesign:
         """One training whose steps are seen: the χ² test of the noise of a layer of 10 weights."""
-        if not isinstance(self.claim, Mechanism):
-            raise Unsupported(
-                "to watch steps, the claim must state the training: ta.dp_sgd(noise, "
-                "sampling_rate=..., steps=...)"
-            )
-        _, _, steps = read_claim(self.claim)
+        _, _, steps = self._training("to watch steps")
         detectable = _noise_found(steps)
         needed = first_whole(lambda count: _noise_found(count) <= SLIP, 1, 10**6)
         return PlannedDesign(
@@ -360,6 +390,15 @@ class _Question:
         )
 
     # -- what they share ---------------------------------------------------------------------
+
+    def _training(self, purpose: str) -> tuple[float, float, int]:
+        """Noise multiplier, sampling rate and number of steps of the claim."""
+        if not isinstance(self.claim, Mechanism):
+            raise Unsupported(
+                f"{purpose}, the claim must state the training: ta.dp_sgd(noise, "
+                "sampling_rate=..., steps=...)"
+            )
+        return read_claim(self.claim)
 
     def _affordable(self, each: float, fewest: int) -> int:
         return int(min(max(self.budget / each, fewest), _MOST))
@@ -440,6 +479,8 @@ class _Question:
         return tuple(filter(None, [curve_needs_less(self.claim, 1 - self.level)]))
 
 
+# What needs whole trainings.
+_TRAININGS = frozenset({Access.STEPS, Access.TRAININGS, Access.ONE_RUN})
 _OTHER_INPUTS = "inputs other than the two that are called (audit.search looks for worse ones)"
 _LAYER = 10
 

@@ -15,7 +15,7 @@ from tellapart.cli.report_text import Confidence
 from tellapart.cli.risk import Mechanism
 from tellapart.errors import InvalidArgument
 
-_ACCESSES = Literal["steps", "function", "trainings", "one-run"]
+_ACCESSES = Literal["steps", "step", "function", "trainings", "one-run"]
 
 
 def plan(
@@ -31,8 +31,9 @@ def plan(
         tuple[_ACCESSES, ...],
         Parameter(
             help="What can be done with the code; may be repeated. steps: see each step of a "
-            "training; function: call it on two inputs; trainings: train many models; one-run: "
-            "train once, with canaries. [default: function]",
+            "training; step: call one step on gradients; function: call it on two inputs; "
+            "trainings: train many models; one-run: train once, with canaries. "
+            "[default: function]",
             negative="",
             show_default=False,
         ),

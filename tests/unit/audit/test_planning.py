@@ -206,6 +206,51 @@ def test_what_no_calls_could_show_is_planned_without_a_promise(claim):
     assert [design.detectable for design in designs] == [None, None]
 
 
+def step_with(noise):
+    """A step that clips to 1 and adds Gaussian noise."""
+
+    def step(gradients, rng, size=None):
+        norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+        total = (gradients / np.maximum(norms, 1.0)).sum(axis=0)
+        return total + rng.normal(0, noise, total.shape if size is None else (size, *total.shape))
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("noise", "calls", "draws"),
+    [
+        (1.0, 200, 40),
+        *(
+            pytest.param(noise, calls, 1_000, marks=pytest.mark.slow)
+            for noise in (0.5, 1.0, 5.0)
+            for calls in (200, 2_000)
+        ),
+    ],
+)
+def test_an_audit_of_a_step_finds_the_noise_that_was_planned_for(noise, calls, draws):
+    claim = ta.dp_sgd(noise, sampling_rate=0.1, steps=60)
+    budget = 10 * calls * 0.001  # five pairs of two inputs
+    design = audit.plan(claim, seconds=0.001, budget=budget, available=Access.STEP).best
+    assert design.count == calls
+    step = step_with(noise / design.detectable)
+    found = sum(
+        audit.step(step, clip=1.0, noise_multiplier=noise, samples=calls, seed=seed).refuted
+        for seed in range(draws)
+    )
+    assert near(found, draws)
+
+
+def test_beside_trainings_a_step_takes_its_share_of_one():
+    claim = ta.dp_sgd(1.0, sampling_rate=0.1, steps=60)
+    alone = audit.plan(claim, seconds=0.5, budget=1_000, available=Access.STEP).best
+    beside = audit.plan(
+        claim, seconds=30, budget=1_000, available=[Access.STEP, Access.STEPS]
+    ).designs
+    assert alone in beside
+    assert f"samples={alone.count}" in alone.call
+
+
 def watched(seed, claim, noise):
     """The names of what fails in a training whose last layer of 20 has so much of its noise."""
     rng = np.random.default_rng((seed, 3))
@@ -305,9 +350,19 @@ def test_bad_input_is_refused(options, message):
         audit.plan(LAPLACE, **options)
 
 
-def test_steps_can_be_watched_of_a_stated_training_alone():
+@pytest.mark.parametrize("access", [Access.STEPS, Access.STEP])
+def test_steps_can_be_planned_of_a_stated_training_alone(access):
     with pytest.raises(ta.Unsupported, match="the claim must state the training"):
-        audit.plan(ta.guarantee(1), seconds=1, available=Access.STEPS)
+        audit.plan(ta.guarantee(1), seconds=1, available=access)
+
+
+def test_of_designs_that_find_alike_the_quicker_comes_first():
+    claim = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
+    planned = audit.plan(claim, seconds=180, budget=36_000, available=[Access.STEP, Access.STEPS])
+    first, second = planned.designs
+    assert first.access is Access.STEPS
+    assert f"{first.detectable:.3g}" == f"{second.detectable:.3g}"
+    assert first.seconds < second.seconds
 
 
 # -- probes that take as many calls as a minute has ---------------------------------------------

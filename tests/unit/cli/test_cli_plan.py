@@ -26,6 +26,16 @@ def test_it_says_what_the_library_says(capsys):
     assert json.loads(out) == {"mechanism": "laplace:epsilon=1", **planned.data()}
 
 
+def test_every_access_can_be_named(capsys):
+    for access in audit.Access:
+        words = (
+            f"dpsgd --noise-multiplier 1 --sampling-rate 0.1 --steps 20 --available {access.value}"
+        )
+        code, out, err = told(capsys, f"{words} --seconds 1 --json")
+        assert (code, err) == (0, "")
+        assert json.loads(out)["designs"][0]["access"] == access.value
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

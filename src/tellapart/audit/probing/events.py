@@ -15,8 +15,16 @@ from scipy.special import ndtri
 from tellapart._checks import Array
 from tellapart.audit.probing.calling.outputs import CallOutputs
 from tellapart.audit.probing.classifiers import combined, fitted
+from tellapart.audit.probing.features.columns import Path, What
 from tellapart.audit.probing.features.extract import Encoding, Features, learn
-from tellapart.audit.probing.scorers import Scorer, by_cell, plain, readings
+from tellapart.audit.probing.scorers import (
+    OfColumn,
+    PlainScorer,
+    Scorer,
+    by_cell,
+    plain,
+    readings,
+)
 
 # So many scores or fewer are events by themselves; more are ranked.
 _FEW_SCORES = 64
@@ -30,6 +38,8 @@ FAVOUR = 0.5
 _LOOKS = 20
 # How many deviations what was counted may flatter.
 _DOUBT = 1.0
+# How many deviations another event must promise more than one of what was expected to show most.
+_UNEXPECTED = 0.75
 # Up to where cells are learnt, and then their sums.
 _SHARES = (0.4, 0.7)
 # What a single cut must promise more: its exact test takes seconds.
@@ -40,11 +50,13 @@ _SLOWER = 0.02
 class Event:
     """The most promising score, the way it points, and where to cut it.
 
-    ``rate`` is how often it should happen where it should not. ``clears`` says that outputs not
-    beyond the cut are what incriminates, with inputs exchanged.
+    ``promise`` is the ε that it should show, counted with so much ``doubt``. ``rate`` is how often
+    it should happen where it should not. ``clears`` says that outputs not beyond the cut are what
+    incriminates, with inputs exchanged.
     """
 
     promise: float
+    doubt: float
     scorer: Scorer
     higher: bool
     cut: float
@@ -71,18 +83,39 @@ class Event:
 
 @dataclass(frozen=True)
 class EventSearch:
-    """What is sought: an event that shows the largest ε at ``delta``, and by which means."""
+    """What is sought: an event that shows the largest ε at ``delta``, and by which means.
+
+    The number at ``expected`` is what shows most if all is as claimed, but for too little noise.
+    Of many events that say nearly the same, luck picks one; so its own are preferred to those that
+    hardly promise more.
+    """
 
     delta: float
     features: Callable[[Any], Any] | None = None
     classifier: Any = None
+    expected: Path | None = None
 
     def __call__(self, aside: tuple[CallOutputs, CallOutputs], level: float, kept: int) -> Event:
         """The event that should show most on ``kept`` calls, from some that are set aside."""
         read = learn(*aside, self.features)
         known = [read(outputs) for outputs in aside]
         weigh = _Weighing(self.delta, level, kept, read)
-        return max(_candidates(known, weigh, self.classifier), key=_worth)
+        events = list(_candidates(known, weigh, self.classifier))
+        best = max(events, key=_worth)
+        usual = max(filter(self._is_usual, events), key=_worth, default=best)
+        plainly = _worth(best) - _worth(usual) > _UNEXPECTED * best.doubt
+        return best if plainly else usual
+
+    def _is_usual(self, event: Event) -> bool:
+        """Whether an event is of the number that was expected to show most, as it is."""
+        if self.expected is None or not isinstance(event.scorer, PlainScorer):
+            return False
+        reading = event.scorer.reading
+        return (
+            isinstance(reading, OfColumn)
+            and reading.column.what is What.VALUE
+            and reading.column.path == self.expected
+        )
 
 
 @dataclass(frozen=True)
@@ -146,9 +179,17 @@ def _events(scorer: Scorer, known: list[Features], weigh: _Weighing) -> Iterator
             looks=_LOOKS if by_rank else 1,
         )
         best = int(np.argmax(hoped))
-        rate = float(reference[best]) / total
-        chosen = (float(hoped[best]), scorer, higher, float(cuts[best]), rate, by_rank, clears)
-        yield Event(*chosen, weigh.read)
+        yield Event(
+            promise=float(hoped[best]),
+            doubt=float(_doubt(tested[best], reference[best])),
+            scorer=scorer,
+            higher=higher,
+            cut=float(cuts[best]),
+            rate=float(reference[best]) / total,
+            by_rank=by_rank,
+            clears=clears,
+            read=weigh.read,
+        )
 
 
 def _ways(times: NDArray[np.intp]) -> tuple[bool, ...]:
@@ -193,6 +234,11 @@ def promise(
     with np.errstate(divide="ignore"):
         ratio = np.log(np.maximum(tested / total - delta, 0.0))
     ratio = ratio - np.log((reference + 0.5) / (total + 1))
-    doubt = np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5))
+    doubt = _doubt(tested, reference)
     z = float(ndtri(level / looks))
     return np.asarray(ratio + z * doubt * math.sqrt(total / kept) - _DOUBT * doubt)
+
+
+def _doubt(tested: Array, reference: Array) -> Array:
+    """The standard error of a log ratio of two counts."""
+    return np.asarray(np.sqrt(1 / (tested + 0.5) + 1 / (reference + 0.5)))

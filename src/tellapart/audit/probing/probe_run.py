@@ -175,6 +175,23 @@ def probe(
     return judge(claim, evidence)
 
 
+def probe_scores(
+    mechanism: Callable[..., Any],
+    inputs: tuple[Any, Any],
+    *,
+    claim: Subject,
+    samples: int,
+    confidence: float,
+    seed: int,
+    expected: int,
+) -> Verdict:
+    """The same by ``samples`` calls that return scores, of which one is expected to show most."""
+    seek = EventSearch(claimed_delta(curve_of(claim, "claim")), expected=(expected,))
+    caller = detect_convention(mechanism, *inputs, seed=seed)
+    pace.refuse_hopeless(caller, inputs, seed)
+    return judge(claim, _certified(Calls(caller, inputs, samples, seed), seek, confidence))
+
+
 def _affordable(
     claim: Subject,
     caller: Caller,

@@ -21,7 +21,7 @@ from tellapart.audit.evidence.joint import together
 from tellapart.audit.level_budget import Entry
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import asked_for, detect_convention
-from tellapart.audit.probing.probe_run import fewest_calls, probe
+from tellapart.audit.probing.probe_run import fewest_calls, probe_scores
 from tellapart.audit.trainings.step_pairs import (
     StepPair,
     StepSetting,
@@ -188,14 +188,14 @@ def step(
                     tell(done / len(pairs))
                 pair, look = pairs[place], looks[place]
                 try:
-                    verdict = probe(
+                    verdict = probe_scores(
                         ScoredStep(step, look),
-                        pair.absent,
-                        pair.present,
+                        (pair.absent, pair.present),
                         claim=promise,
                         samples=calls,
                         confidence=1 - share,
                         seed=_own(key, place),
+                        expected=look.expected,
                     )
                 except LimitReached:
                     if not purse.limited or purse.left > 0:
@@ -212,6 +212,11 @@ def step(
 
 
 _USUAL = 10_000
+
+
+def step_pairs() -> tuple[StepPair, ...]:
+    """The pairs of gradients that are probed unless told otherwise, for a clipping norm of 1."""
+    return family(StepSetting(layers=(10, 10), clip=1.0, records=4, public_size=False, nan=False))
 
 
 def _affordable(
@@ -323,6 +328,8 @@ def _joint(
 
 # Of many releases so many are looked at by themselves, and the last one.
 _FIRST = 4
+# The places of two scores.
+_SUM, _LIKELIHOOD = 0, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,6 +362,11 @@ class StepScores:
         """How much likelier the releases are with the canary, were the claim exact."""
         there = np.log(self.rate) + (along - 0.5) / self.noise**2
         return np.asarray(np.logaddexp(np.log1p(-self.rate), there).sum(axis=-1))
+
+    @property
+    def expected(self) -> int:
+        """The place of the score that shows most if the step is as claimed but for its noise."""
+        return _SUM if self.rate == 1 else _LIKELIHOOD
 
     def names(self, releases: int) -> list[str]:
         """What each score is."""

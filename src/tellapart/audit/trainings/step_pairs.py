@@ -30,6 +30,15 @@ class StepPair:
     present: Array
     direction: Array
 
+    def moves(self, clip: float) -> bool:
+        """Whether the record moves the sum of clipped gradients, and so what a step releases."""
+        return not np.array_equal(_clipped_sum(self.absent, clip), _clipped_sum(self.present, clip))
+
+
+def _clipped_sum(gradients: Array, clip: float) -> Array:
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    return np.asarray((gradients * np.minimum(1.0, clip / np.maximum(norms, 1e-300))).sum(axis=0))
+
 
 @dataclass(frozen=True)
 class StepSetting:

@@ -215,7 +215,7 @@ def test_hope_is_of_the_pairs_since_the_event_was_found(monkeypatch):
 
 def _event(clears, by_rank=True):
     scorer = PlainScorer(OfColumn(0, NUMBER))
-    return Event(1.0, scorer, True, 2.0, 0.25, by_rank, clears, READ)
+    return Event(1.0, 0.1, scorer, True, 2.0, 0.25, by_rank, clears, READ)
 
 
 @pytest.mark.parametrize("clears", [False, True])

@@ -138,3 +138,24 @@ def test_a_plain_event_is_preferred_where_it_says_as_much():
     assert event.scorer.name == "output"
     assert event.by_rank
     assert 0.5 < event.promise < 1.2
+
+
+def test_what_was_expected_is_preferred_unless_another_number_plainly_promises_more():
+    """Twins are chosen by luck; one of them may be preferred, and no plainly better one."""
+    rng = np.random.default_rng(5)
+
+    def drawn(means):
+        first, second = rng.normal(size=(2, 100))
+        return packed(np.column_stack([first, first + 0.3 * second]) + np.array(means))
+
+    def chosen(better, expected=None):
+        search = EventSearch(delta=0.0, expected=expected)
+        names = [
+            search((drawn((0.0, 0.0)), drawn((1.0, better))), 0.05, 900).scorer.name
+            for _ in range(40)
+        ]
+        return names.count("output[0]") / 40
+
+    assert chosen(1.0) < 0.6
+    assert chosen(1.0, expected=(0,)) > 0.9
+    assert chosen(3.0, expected=(0,)) < 0.1
