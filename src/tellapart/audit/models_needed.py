@@ -6,6 +6,7 @@ import numpy as np
 
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
+from tellapart._numeric.text import short
 from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.scores import Scores
 from tellapart.curve.closed import GuaranteeCurve
@@ -64,8 +65,8 @@ def curve_needs_less(
     if needed is None:
         return ""
     return (
-        f"State the mechanism if it is known: as the curve of {stated!r}, the same ε takes "
-        f"{needed:,} {unit}"
+        "State the mechanism if it is known: as the curve of Gaussian noise with "
+        f"σ = {short(stated.sigma, 4)}, the same ε takes {needed:,} {unit}"
     )
 
 

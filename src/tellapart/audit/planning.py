@@ -186,7 +186,7 @@ class AuditPlan:
             )
             for each in self.designs[1:]
         ]
-        return "\n".join([*lines, *self.remarks])
+        return "\n".join([*lines, *(f"{remark}." for remark in self.remarks)])
 
     def _takes(self, design: PlannedDesign) -> str:
         """How long a design takes, and that it is too long."""
@@ -384,8 +384,9 @@ class _Question:
             f"noise {short(detectable, 3)} times too small in a layer of {_LAYER} weights, as not "
             f"conforming to the stated mechanism (level {short(_CONFORMANCE)})",
             f"noise {SLIP} times too small there",
-            "per-sample gradients that mix records, beyond its check of them; and the audited run "
-            "is not the production model",
+            "that steps with hardly too little noise are not private, which bets show in long "
+            "trainings alone; per-sample gradients that mix records, beyond its check of them; "
+            "and the audited run is not the production model",
             (needed, WATCHED * self.seconds * needed / steps),
         )
 
