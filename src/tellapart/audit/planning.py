@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from scipy.special import gammaincinv
-
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
@@ -25,6 +23,7 @@ from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.probing.probe_run import FEWEST, FIRST_PAIRS, planned_power
 from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
 from tellapart.audit.trainings.step_audit import step_pairs
+from tellapart.audit.trainings.watch_power import LAYER, MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
 from tellapart.curve.closed import GuaranteeCurve
@@ -41,12 +40,14 @@ HALVED = 2.0
 _MOST, _FINE = 3_000_000, 1.1
 # In steps of this ratio it is looked for first.
 _FAR = 4
+# The confidence of all audits unless told.
+_USUAL = 0.95
 # The digits of a leak that are shown.
 _SHOWN = 3
 # A training that is watched takes so many times as long, at most.
 WATCHED = 2.5
-# The level of the tests of conformance, and among how many tests and layers it is divided.
-_CONFORMANCE, _TESTS = 0.001, 12 * 20
+# The level of its tests of conformance, where that of all leaves room.
+_CONFORMANCE = 0.001
 
 
 class Access(Enum):
@@ -92,6 +93,9 @@ class PlannedDesign:
     blind: str  # what this design cannot see
     price: tuple[int, float] | None = None  # count and seconds to find `SLIP`
     stops: tuple[StoppingTime, ...] = ()  # of a sequential test; ``count`` is the most it takes
+    not_private: float | None = (
+        None  # the same as ``detectable``, by the bets of a watched training
+    )
 
     @property
     def size(self) -> str:
@@ -133,6 +137,7 @@ class PlannedDesign:
             "detectable": self.detectable,
             "price": None if self.price is None else dict(zip(_PRICE, self.price, strict=True)),
             "stops": [stop.data() for stop in self.stops],
+            "not_private": self.not_private,
             "blind": self.blind,
         }
 
@@ -213,7 +218,7 @@ def plan(
     budget: float = 60.0,
     available: Access | Iterable[Access] = Access.FUNCTION,
     canaries: int = 1_000,
-    confidence: float = 0.95,
+    confidence: float = _USUAL,
 ) -> AuditPlan:
     """What an audit could show, how long it takes, and what it misses, before anything is run.
 
@@ -253,7 +258,7 @@ def plan(
         Access.ONE_RUN: (lambda: question.in_one_run(count),),
     }
     each = (way() for access in Access if access in accesses for way in ways[access])
-    designs = [design for design in each if design is not None]
+    designs = [_at(confidence, design) for design in each if design is not None]
     designs.sort(
         key=lambda design: (
             design.seconds > budget * (1 + 1e-9),
@@ -264,6 +269,13 @@ def plan(
     return AuditPlan(
         describe(claim), confidence, budget, tuple(designs), question.remarks(accesses)
     )
+
+
+def _at(confidence: float, design: PlannedDesign) -> PlannedDesign:
+    """With the confidence in the call, where it is not the usual one."""
+    if confidence == _USUAL:
+        return design
+    return replace(design, call=f"{design.call[:-1]}, confidence={short(confidence, 12)})")
 
 
 @dataclass(frozen=True)
@@ -370,24 +382,26 @@ class _Question:
         )
 
     def watched(self) -> PlannedDesign:
-        """One training whose steps are seen: the χ² test of the noise of a layer of 10 weights."""
-        _, _, steps = self._training("to watch steps")
-        detectable = _noise_found(steps)
-        needed = first_whole(lambda count: _noise_found(count) <= SLIP, 1, 10**6)
+        """One training whose steps are seen: the noise of a layer as stated, each step private."""
+        noise, _, steps = self._training("to watch steps")
+        level = min(_CONFORMANCE, self.level / 2)
+        needed = first_whole(lambda count: noise_found(count, level) <= SLIP, 1, 10**6)
+        detectable, leak = noise_found(steps, level), leak_found(noise, steps, self.level - level)
+        stated = "" if level == _CONFORMANCE else f", conformance={short(level)}"
         return PlannedDesign(
             Access.STEPS,
-            "audit.watch(optimizer, loader, claim=..., clip=...)",
+            f"audit.watch(optimizer, loader, claim=..., clip=...{stated})",
             steps,
             "steps of one training",
             WATCHED * self.seconds,
             detectable,
-            f"noise {short(detectable, 3)} times too small in a layer of {_LAYER} weights, as not "
-            f"conforming to the stated mechanism (level {short(_CONFORMANCE)})",
+            f"noise {short(detectable, 3)} times too small in a layer of {LAYER} weights (not as "
+            f"stated, level {short(level)}){_by_bets(leak, steps)}",
             f"noise {SLIP} times too small there",
-            "that steps with hardly too little noise are not private, which bets show in long "
-            "trainings alone; per-sample gradients that mix records, beyond its check of them; "
-            "and the audited run is not the production model",
+            "per-sample gradients that mix records, beyond its check of them; and the audited run "
+            "is not the production model",
             (needed, WATCHED * self.seconds * needed / steps),
+            not_private=leak,
         )
 
     # -- what they share ---------------------------------------------------------------------
@@ -483,19 +497,14 @@ class _Question:
 # What needs whole trainings.
 _TRAININGS = frozenset({Access.STEPS, Access.TRAININGS, Access.ONE_RUN})
 _OTHER_INPUTS = "inputs other than the two that are called (audit.search looks for worse ones)"
-_LAYER = 10
 
 
-def _noise_found(steps: int, layer: int = _LAYER) -> float:
-    """How many times too small the noise of a layer must be to fail its χ² test, with 90 %.
-
-    The squares of its noise, in units of what is claimed, are χ² with steps · layer degrees of
-    freedom, divided by x² where the noise is x times too small.
-    """
-    half = steps * layer / 2
-    share = _CONFORMANCE / (2 * _TESTS)  # two-sided
-    threshold = float(gammaincinv(half, share))
-    return math.sqrt(float(gammaincinv(half, SURE)) / threshold) * (1 + 1e-9)
+def _by_bets(leak: float | None, steps: int) -> str:
+    """What the bets of a watched training find beside its tests of conformance, in words."""
+    if leak is None:
+        return "; too few steps to show that one of them is not private"
+    first = f", by the first {MOST_STEPS} steps alone" if steps > MOST_STEPS else ""
+    return f", and for noise {short(leak, 3)} times too small in all layers (not private{first})"
 
 
 def _duration(seconds: float) -> str:

@@ -15,9 +15,11 @@ from tellapart.audit.evidence.base import promised
 from tellapart.audit.evidence.count import uncounted
 from tellapart.audit.evidence.sequential_test import WagerEvidence
 from tellapart.audit.many_run_audit import at_ranks
-from tellapart.audit.planning import SLIP, WATCHED, _noise_found
+from tellapart.audit.planning import SLIP, WATCHED
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.probe_run import planned_power
+from tellapart.audit.trainings.watch_power import MOST_STEPS, leak_found, noise_found
+from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import alternative, weakest_found
 
 LAPLACE = ta.Laplace.with_epsilon(1)
@@ -251,29 +253,61 @@ def test_beside_trainings_a_step_takes_its_share_of_one():
     assert f"samples={alone.count}" in alone.call
 
 
-def watched(seed, claim, noise):
-    """The names of what fails in a training whose last layer of 20 has so much of its noise."""
-    rng = np.random.default_rng((seed, 3))
-    watch = audit.watch_updates([10] * 20, claim=claim, clip=1.0, records=50, seed=seed)
-    for _ in range(60):
-        drawn, batch = watch.draw(), np.flatnonzero(rng.random(50) < 0.1)
-        rest = rng.normal(size=200) * np.repeat([1.0, noise], [190, 10])
+def watched(seed, claim, noise, layers):
+    """The verdict on a training in each of whose layers there is so much of the noise stated."""
+    rng, (stated, rate, steps) = np.random.default_rng((seed, 3)), read_claim(claim)
+    watch = audit.watch_updates(layers, claim=claim, clip=1.0, records=50, seed=seed)
+    for _ in range(steps):
+        drawn, batch = watch.draw(), np.flatnonzero(rng.random(50) < rate)
+        rest = rng.normal(size=sum(layers)) * stated * np.repeat(noise, layers)
         rest[drawn.places[drawn.inside]] += drawn.entries[drawn.inside]
         watch.record(rest, len(batch), batch)
-    return {check.name for check in watch.verdict().failed}
+    return watch.verdict()
 
 
 @pytest.mark.parametrize("draws", [15, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_a_watched_training_finds_the_noise_that_was_planned_for(draws):
     claim = ta.dp_sgd(1.0, sampling_rate=0.1, steps=60)
-    design = audit.plan(claim, seconds=1, available=Access.STEPS).best
-    seen = [watched(seed, claim, 1 / design.detectable) for seed in range(draws)]
-    found = sum("noise of a layer" in failed for failed in seen)
+    x = audit.plan(claim, seconds=1, available=Access.STEPS).best.detectable
+    seen = [watched(seed, claim, [1.0] * 19 + [1 / x], [10] * 20) for seed in range(draws)]
+    found = sum("noise of a layer" in verdict.refuting for verdict in seen)
     assert near(found, draws)
 
 
+@pytest.mark.parametrize(
+    ("noise", "steps", "draws"),
+    [
+        (1.0, 40, 100),
+        *(
+            pytest.param(noise, steps, 2_000, marks=pytest.mark.slow)
+            for noise in (0.6, 1.0, 3.0)
+            for steps in (40, 200, MOST_STEPS)
+        ),
+    ],
+)
+def test_bets_on_a_watched_training_find_the_leak_that_was_planned_for(noise, steps, draws):
+    claim = ta.dp_sgd(noise, sampling_rate=0.1, steps=steps)
+    design = audit.plan(claim, seconds=1, available=Access.STEPS).best
+    x = design.not_private
+    assert f"noise {x:.3g} times too small in all layers (not private)" in design.finds
+    seen = (watched(seed, claim, [1 / x] * 4, [60] * 4) for seed in range(draws))
+    assert near(sum(verdict.not_private for verdict in seen), draws)
+
+
 def test_more_steps_find_less_noise_missing():
-    assert 1 < _noise_found(1_000) < _noise_found(60) < _noise_found(30)
+    assert 1 < noise_found(1_000, 0.001) < noise_found(60, 0.001) < noise_found(30, 0.001)
+    leaks = [leak_found(1.0, steps, 0.049) for steps in (30, 60, MOST_STEPS, 10 * MOST_STEPS)]
+    assert leaks[0] > leaks[1] > leaks[2] == leaks[3] > 1
+    assert leak_found(1.0, 5, 0.049) is None
+
+
+def test_a_strict_level_is_shared_by_both_parts_of_a_watched_training():
+    design = audit.plan(TRAINING, seconds=1, available=Access.STEPS, confidence=0.9995).best
+    assert "conformance=0.00025" in design.call
+    stated = {"claim": TRAINING, "clip": 1.0, "records": 9, "confidence": 0.9995}
+    assert audit.watch_updates([10], conformance=0.00025, **stated).conformance == 0.00025
+    with pytest.raises(ta.InvalidArgument, match="conformance must be a part of the level"):
+        audit.watch_updates([10], **stated)
 
 
 def test_more_time_finds_smaller_leaks_and_the_price_is_one():
@@ -405,6 +439,15 @@ def test_fast_calls_are_as_many_as_ever():
         return len(data) + rng.laplace(0, 1, size)
 
     assert audit.probe(release, [1], [1, 2], claim=LAPLACE).evidence.calls == 100_000
+
+
+def test_a_confidence_that_is_not_the_usual_one_is_part_of_the_call():
+    accesses = [Access.FUNCTION, Access.TRAININGS, Access.ONE_RUN]
+    for confidence, part in ((0.95, ""), (0.99, ", confidence=0.99"), (0.9995, "0.9995")):
+        planned = audit.plan(BARE, seconds=1, available=accesses, confidence=confidence)
+        for design in planned.designs:
+            assert design.call.endswith(part + ")")
+            assert ("confidence" in design.call) == bool(part)
 
 
 def test_designs_beyond_the_budget_come_last_and_say_so():

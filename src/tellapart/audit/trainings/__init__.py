@@ -8,5 +8,6 @@
   which `inclusion` tests;
 - `canaries` are for one run; `step_audit` and `step_pairs` for single DP-SGD steps;
 - `white_box` watches one whole training, `opacus_watch` one with Opacus (`gradient_check`: each
-  record alone); `step_bets` and `conformance` are its tests, `watch_verdict` what they show.
+  record alone); `step_bets` and `conformance` are its tests, `watch_verdict` what they show, and
+  `watch_power` what they would find.
 """

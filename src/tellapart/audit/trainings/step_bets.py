@@ -69,6 +69,40 @@ class _Bet(NamedTuple):
     gains: Array
 
 
+class _Places(NamedTuple):
+    """Where to bet: the place of each canary at each step, as sums over all of them are taken."""
+
+    of_canary: NDArray[np.intp]
+    bins: NDArray[np.intp]
+    shape: tuple[int, int]
+    sizes: Array
+
+    @classmethod
+    def of(cls, of_canary: NDArray[np.intp], many: int) -> _Places:
+        """So many places; each canary is at one of them."""
+        steps = len(of_canary)
+        bins = (of_canary + many * np.arange(steps)[:, None]).ravel()
+        sizes = np.bincount(bins, minlength=steps * many).reshape(steps, many)
+        return cls(of_canary, bins, (steps, many), sizes.astype(float))
+
+    def sums(self, numbers: NDArray[Any]) -> Array:
+        """The sum over the canaries at each place, step by step."""
+        steps, many = self.shape
+        if many == 1:  # the same, as a product
+            return np.asarray(numbers @ np.ones((numbers.shape[1], 1)))
+        totals = np.bincount(self.bins, numbers.ravel(), minlength=steps * many)
+        return np.asarray(totals.reshape(self.shape))
+
+    def before(self, numbers: NDArray[Any]) -> Array:
+        """What all earlier steps have summed up to at each place."""
+        totals = np.cumsum(self.sums(numbers), axis=0)
+        return np.concatenate([np.zeros((1, self.shape[1])), totals[:-1]])
+
+    def of_each(self, numbers: Array) -> Array:
+        """A number of each place and step, for each canary there."""
+        return np.asarray(np.take_along_axis(numbers, self.of_canary, axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class StepBets:
     """The wealth of bets that some step of a training leaks more than a given μ.
@@ -91,44 +125,45 @@ class StepBets:
         return tuple(self._every_bet())
 
     def _every_bet(self) -> Iterator[_Bet]:
-        everywhere = np.ones_like(self.coins)
-        labels = self.labels
-        places = [(_ALL if len(labels) > 1 else 1.0, everywhere)]
-        if len(labels) > 1:
-            places += [(_GROUPS / len(labels), self.groups == label) for label in labels]
-        for (share, chosen), (less_last, read) in product(places, _READ.items()):
-            log_ratio = self._log_ratio(chosen, less_last)
+        many = len(self.labels)
+        everywhere = _Places.of(np.zeros_like(self.groups), 1)
+        places = [(_ALL if many > 1 else 1.0, everywhere)]
+        if many > 1:
+            groups = np.searchsorted(np.array(self.labels), self.groups)
+            places.append((_GROUPS / many, _Places.of(groups, many)))
+        for (share, each), (less_last, read) in product(places, _READ.items()):
+            log_ratio = self._log_ratio(each, less_last)
             for price, part in _PRICES.items():
-                gains = self._gains(chosen, log_ratio, price)
-                yield _Bet(share * read * part, price, gains)
+                for gains in self._gains(each, log_ratio, price).T:
+                    yield _Bet(share * read * part, price, gains)
 
-    def _log_ratio(self, chosen: NDArray[np.bool_], less_last: bool) -> Array:
+    def _log_ratio(self, places: _Places, less_last: bool) -> Array:
         """How much likelier "in" is than "out", by the Gaussian laws that earlier steps suggest."""
         z = self.readings - self.previous if less_last else self.readings
         finite = np.isfinite(z)
-        value, used = np.where(finite, z, 0.0), chosen & finite
+        value = np.where(finite, z, 0.0)
         spread = self.noise**2 * (2 if less_last else 1)
-        inside, outside = used & self.coins, used & ~self.coins
-        many_in, many_out = _before(inside) + _PRIOR, _before(outside) + _PRIOR
+        inside, outside = finite & self.coins, finite & ~self.coins
+        many_in, many_out = places.before(inside) + _PRIOR, places.before(outside) + _PRIOR
         with np.errstate(all="ignore"):
-            mean_in = (_before(value * inside) + _PRIOR) / many_in
-            mean_out = _before(value * outside) / many_out
-            squares = _before(value**2 * used) + _PRIOR * (2 * spread + 1)
+            mean_in = (places.before(value * inside) + _PRIOR) / many_in
+            mean_out = places.before(value * outside) / many_out
+            squares = places.before(value**2) + _PRIOR * (2 * spread + 1)
             own = squares - many_in * mean_in**2 - many_out * mean_out**2
             variance = np.maximum(own / (many_in + many_out), 1e-12 * (1 + mean_in**2))
             middle, gap = (mean_in + mean_out) / 2, mean_in - mean_out
-            ratio = (z - middle[:, None]) * (gap / variance)[:, None]
+            ratio = (z - places.of_each(middle)) * places.of_each(gap / variance)
         return np.where(np.isnan(ratio), 0.0, ratio)
 
-    def _gains(self, chosen: NDArray[np.bool_], log_ratio: Array, price: float) -> Array:
-        """Mean X − b·mean Y at each step; NaN where there is no canary to guess."""
+    def _gains(self, places: _Places, log_ratio: Array, price: float) -> Array:
+        """Mean X − b·mean Y at each step and place; NaN where there is no canary to guess."""
         sure = math.log(price)
-        says_in = chosen & (log_ratio >= sure)
-        says_out = chosen & (log_ratio <= -sure) & ~says_in
+        says_in = log_ratio >= sure
+        says_out = (log_ratio <= -sure) & ~says_in
         right = (says_in & self.coins) | (says_out & ~self.coins)
         wrong = (says_in & ~self.coins) | (says_out & self.coins)
         with np.errstate(invalid="ignore"):
-            return np.asarray((right.sum(1) - price * wrong.sum(1)) / chosen.sum(1))
+            return np.asarray(places.sums(right - price * wrong) / places.sizes)
 
     def log_wealth(self, mu: float) -> float:
         """The largest that one coin has ever become against "every step is μ-GDP", in logs."""
@@ -169,9 +204,3 @@ def _mixed(bets: Sequence[_Bet], mu: float) -> Array:
         each = np.cumsum(np.log1p(stakes * (ratio - 1)), axis=1)
         path = np.logaddexp(path, np.logaddexp.reduce(each + shares) + math.log(bet.weight))
     return np.asarray(path - _ROUNDING * len(path))
-
-
-def _before(numbers: NDArray[Any]) -> Array:
-    """What all earlier steps have summed up to."""
-    totals = np.cumsum(numbers.sum(axis=1, dtype=float))
-    return np.concatenate([[0.0], totals[:-1]])
