@@ -15,7 +15,7 @@ WORKERS = $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 INSTALL := -m pip install --quiet --no-compile --editable
 
 .PHONY: demo test test-all pytest browsers chromium firefox postgresql docs licences release lint types contract bench detection zoo training-bugs watched-bugs \
-	one-run-power picture screenshot clean
+	one-run-power planned-power picture screenshot clean
 
 # An older Python would fail later, in words that say nothing of it.
 NEW_ENOUGH := import sys; sys.version_info < (3, 11) and sys.exit("tellapart needs Python 3.11 or later, \
@@ -117,6 +117,9 @@ watched-bugs: $(PEERS)
 
 one-run-power: $(PEERS)
 	$(BIN)/python benchmarks/one_run_power.py --page docs/one-run-power.md
+
+planned-power: $(STAMP)
+	$(BIN)/python benchmarks/planned_power.py --page docs/planned-power.md
 
 picture: $(STAMP)
 	$(BIN)/python docs/picture.py

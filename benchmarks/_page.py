@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
-# They have pages of their own: `make detection`, `make one-run-power`, `make training-bugs`,
-# `make watched-bugs`.
-APART = {"detection", "one_run_power", "training_bugs", "watched_bugs"}
+# They have pages of their own: `make detection`, `make one-run-power`, `make planned-power`,
+# `make training-bugs`, `make watched-bugs`.
+APART = {"detection", "one_run_power", "planned_power", "training_bugs", "watched_bugs"}
 # The size for the page, where a script by itself runs for much longer.
 ARGUMENTS = {"scale": ("--calls", "1e8")}
 HEAD = """# Benchmarks

@@ -165,6 +165,17 @@ def test_the_page_of_one_run_audits_has_every_target_met():
     assert page.count(": met.") == 2
 
 
+def test_the_page_of_planned_power_has_every_promise_kept():
+    page = (ROOT / "docs" / "planned-power.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if " % | " in line]
+    designs = {row[0].removesuffix(" until decided") for row in rows}
+    assert designs == {
+        f"`audit.{name}`" for name in ("probe", "step", "training", "one_run", "watch")
+    }
+    assert len(rows) == 19, "run `make planned-power`"
+    assert "two standard errors: met." in page
+
+
 FILTERS = ["docs/sharp-edges.md", "docs/composition.md", "docs/switching.md"]
 ACCOUNTANTS = ["__init__.py", "dp_accounting.py", "opacus.py"]
 

@@ -2,8 +2,8 @@
 
 Which event is certified depends on the calls set aside. Here they are drawn from the claim's own
 noise, x times too small, and searched as a probe searches them. The power is the mean over what is
-chosen of the power of its test on the other calls. The search is played a hundred times at most,
-so the mean is no bound: it may err by a point or two to either side.
+chosen of the power of its test on the other calls. The search is played a hundred times, and less
+often where calls are many, so the mean is no bound: it may err by a point or two to either side.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.subject import Subject, curve_of
 
 # How often the search is played, and in all on how many calls, at least and at most.
-_PLAYED, _FEWEST_PLAYED, _DRAWN = 96, 8, 40_000
+_PLAYED, _FEWEST_PLAYED, _DRAWN = 96, 16, 640_000
 # Ranks chosen are told apart by this ratio.
 _RATIO = 2.0
 # Points between which a curve is drawn from, half of them at either end.

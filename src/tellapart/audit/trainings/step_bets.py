@@ -69,7 +69,7 @@ class _Bet(NamedTuple):
     gains: Array
 
 
-class _Places(NamedTuple):
+class _CanaryPlaces(NamedTuple):
     """Where to bet: the place of each canary at each step, as sums over all of them are taken."""
 
     of_canary: NDArray[np.intp]
@@ -78,7 +78,7 @@ class _Places(NamedTuple):
     sizes: Array
 
     @classmethod
-    def of(cls, of_canary: NDArray[np.intp], many: int) -> _Places:
+    def of(cls, of_canary: NDArray[np.intp], many: int) -> _CanaryPlaces:
         """So many places; each canary is at one of them."""
         steps = len(of_canary)
         bins = (of_canary + many * np.arange(steps)[:, None]).ravel()
@@ -126,18 +126,18 @@ class StepBets:
 
     def _every_bet(self) -> Iterator[_Bet]:
         many = len(self.labels)
-        everywhere = _Places.of(np.zeros_like(self.groups), 1)
+        everywhere = _CanaryPlaces.of(np.zeros_like(self.groups), 1)
         places = [(_ALL if many > 1 else 1.0, everywhere)]
         if many > 1:
             groups = np.searchsorted(np.array(self.labels), self.groups)
-            places.append((_GROUPS / many, _Places.of(groups, many)))
+            places.append((_GROUPS / many, _CanaryPlaces.of(groups, many)))
         for (share, each), (less_last, read) in product(places, _READ.items()):
             log_ratio = self._log_ratio(each, less_last)
             for price, part in _PRICES.items():
                 for gains in self._gains(each, log_ratio, price).T:
                     yield _Bet(share * read * part, price, gains)
 
-    def _log_ratio(self, places: _Places, less_last: bool) -> Array:
+    def _log_ratio(self, places: _CanaryPlaces, less_last: bool) -> Array:
         """How much likelier "in" is than "out", by the Gaussian laws that earlier steps suggest."""
         z = self.readings - self.previous if less_last else self.readings
         finite = np.isfinite(z)
@@ -155,7 +155,7 @@ class StepBets:
             ratio = (z - places.of_each(middle)) * places.of_each(gap / variance)
         return np.where(np.isnan(ratio), 0.0, ratio)
 
-    def _gains(self, places: _Places, log_ratio: Array, price: float) -> Array:
+    def _gains(self, places: _CanaryPlaces, log_ratio: Array, price: float) -> Array:
         """Mean X − b·mean Y at each step and place; NaN where there is no canary to guess."""
         sure = math.log(price)
         says_in = log_ratio >= sure

@@ -51,10 +51,10 @@ def leak_found(noise: float, steps: int, level: float) -> float | None:
     def power(times: int, strength: float) -> float:
         return sum(play.refuted(strength) for play in plays[:times]) / times
 
-    found, strength = weakest_found(
+    detected, strength = weakest_found(
         lambda strength: power(often, strength), lambda strength: power(_ROUGHLY, strength)
     )
-    return strength if found else None
+    return strength if detected else None
 
 
 @dataclass
