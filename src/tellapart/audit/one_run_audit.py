@@ -52,6 +52,11 @@ _STATE_IT = (
     "Stating the mechanism instead of ε and δ, for example as Gaussian noise or DP-SGD, is a "
     "claim by its curve: the same canaries test it more sharply."
 )
+_BREAK_TIES = (
+    "Scores tie where guesses end, and ties count as wrong: some {lost:,} more would be right if "
+    "ties were broken by chance. Add to each score a random number, smaller than any gap between "
+    "two scores."
+)
 # Read off the output, numbers of guesses may differ in which claim falls first.
 _FREE_AT_ONE_DELTA = (
     "no correction is needed for testing several ε at one δ, or several δ at one ε: these tests "
@@ -107,7 +112,11 @@ class GuessEvidence(Evidence):
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
     def advice(self, claim: TradeoffCurve) -> str:
-        return _STATE_IT if isinstance(claim, GuaranteeCurve) else ""
+        sharper = [_STATE_IT] if isinstance(claim, GuaranteeCurve) else []
+        lost = max(guessed.lost_to_ties for guessed in self.tries)
+        if lost >= 1:
+            sharper.append(_BREAK_TIES.format(lost=round(lost)))
+        return " ".join(sharper)
 
     @property
     def as_many(self) -> str:  # type: ignore[override]

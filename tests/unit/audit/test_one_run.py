@@ -173,6 +173,32 @@ def test_a_bare_claim_is_told_that_its_mechanism_would_show_more():
     assert not any("Stating the mechanism" in reason for reason in stated.reasons())
 
 
+@pytest.mark.parametrize("guesses", [(60, 60), (60, 0), (0, 250), (280, 280)])
+@pytest.mark.parametrize("digits", [0, 1])
+def test_what_ties_lose_is_what_breaking_them_by_chance_gains_on_average(guesses, digits):
+    members, others = (np.round(side, digits) for side in _sides(1.0))
+    coarse, draw = RankedCanaries.of(members, others), np.random.default_rng(7)
+
+    def broken():
+        fine = [side + draw.uniform(0, 1e-6, side.size) for side in (members, others)]
+        return RankedCanaries.of(*fine).guesses(*guesses).right
+
+    right = [broken() for _ in range(400)]
+    gained = np.mean(right) - coarse.guesses(*guesses).right
+    assert coarse.lost_to_ties(*guesses) == pytest.approx(gained, abs=5 * np.std(right) / 20)
+    assert gained > 0
+    assert coarse.guesses(*guesses).right <= min(right)
+
+
+def test_who_leaves_ties_is_told_what_they_lose():
+    members, others = _sides(1.0)
+    coarse = audit.one_run(audit.Scores(np.round(members), np.round(others)), claim=gaussian(1.0))
+    said = audit.judge(gaussian(1.0), coarse).reasons()
+    assert any("ties count as wrong" in reason and "random number" in reason for reason in said)
+    fine = audit.one_run(audit.Scores(members, others), claim=gaussian(1.0))
+    assert not any("ties" in reason for reason in audit.judge(gaussian(1.0), fine).reasons())
+
+
 def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
     scores = audit.Scores(*_sides(4.0))
     evidence = audit.one_run(scores, 0.9, audit.IndependentCanaries())

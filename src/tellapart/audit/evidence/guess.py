@@ -8,7 +8,9 @@ the number of guesses depends on the output. For (ε, δ) that can be allowed fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,28 @@ from tellapart.errors import Unsupported
 
 # How unlikely a number of included canaries must be to rule out fair coins.
 _UNFAIR = 1e-9
+
+
+class _Cut(NamedTuple):
+    """Guesses up to a cut: how many beyond its score are right, and how many are made at it.
+
+    As many canaries are tied there, of which ``hits`` would be right.
+    """
+
+    right: int
+    made: int
+    tied: int
+    hits: int
+
+    @property
+    def surely(self) -> int:
+        """How many of those at the cut are right however the tie is broken."""
+        return max(0, self.made - (self.tied - self.hits))
+
+    @property
+    def likely(self) -> float:
+        """How many are on average where it is broken by chance."""
+        return self.made * self.hits / self.tied
 
 
 @dataclass(frozen=True)
@@ -69,24 +93,26 @@ class RankedCanaries:
         if made > self.canaries:
             rule = f"be at most the number of canaries = {self.canaries}"
             _checks.refuse("guesses_in + guesses_out", rule, made)
-        return Guesses(
-            self.canaries, made, self._right_in(guesses_in) + self._right_out(guesses_out)
-        )
+        cuts = self._cuts(guesses_in, guesses_out)
+        return Guesses(self.canaries, made, sum(cut.right + cut.surely for cut in cuts))
 
-    def _right_in(self, count: int) -> int:
-        if count == 0:
-            return 0
-        first, end = self._tied(self.canaries - count)
-        sure = self._members(end, self.canaries)
-        tied_others = (end - first) - self._members(first, end)
-        return sure + max(0, count - (self.canaries - end) - tied_others)
+    def lost_to_ties(self, guesses_in: int, guesses_out: int) -> float:
+        """How many more of these guesses ties broken by chance would make right, on average."""
+        return sum(cut.likely - cut.surely for cut in self._cuts(guesses_in, guesses_out))
 
-    def _right_out(self, count: int) -> int:
-        if count == 0:
-            return 0
-        first, end = self._tied(count - 1)
-        sure = first - self._members(0, first)
-        return sure + max(0, count - first - self._members(first, end))
+    def _cuts(self, guesses_in: int, guesses_out: int) -> Iterator[_Cut]:
+        if guesses_in:
+            first, end = self._tied(self.canaries - guesses_in)
+            yield _Cut(
+                self._members(end, self.canaries),
+                guesses_in - (self.canaries - end),
+                end - first,
+                self._members(first, end),
+            )
+        if guesses_out:
+            first, end = self._tied(guesses_out - 1)
+            others = end - first - self._members(first, end)
+            yield _Cut(first - self._members(0, first), guesses_out - first, end - first, others)
 
     def _tied(self, place: int) -> tuple[int, int]:
         """Where the scores equal to the one at this place begin and end."""
@@ -150,6 +176,7 @@ class ChosenGuesses:
     read_off: bool
     aside: int = 0
     most: int = 0
+    lost_to_ties: float = 0.0  # right guesses, on average
 
     def perfect(self) -> list[ChosenGuesses]:
         """The same guesses, all of them right; of any number where that was read off."""
@@ -195,7 +222,8 @@ def fixed(
 ) -> ChosenGuesses:
     """Guesses whose numbers were fixed before anyone saw a score: all of the level is theirs."""
     guesses = ranking.guesses(guesses_in, guesses_out)
-    return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False)
+    lost = ranking.lost_to_ties(guesses_in, guesses_out)
+    return ChosenGuesses(guesses_in, guesses_out, guesses, level, read_off=False, lost_to_ties=lost)
 
 
 def read_off(
@@ -214,7 +242,8 @@ def read_off(
     count = _most_promising(first, rest.canaries, delta, level)
     guesses = replace(rest.guesses(count, count), canaries=ranking.canaries)
     most = ranking.canaries - ranking.drawn(share)
-    return ChosenGuesses(count, count, guesses, level, True, first.canaries, most)
+    lost = rest.lost_to_ties(count, count)
+    return ChosenGuesses(count, count, guesses, level, True, first.canaries, most, lost)
 
 
 def _most_promising(first: RankedCanaries, canaries: int, delta: float, level: float) -> int:
