@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -15,8 +15,6 @@ from tellapart.cli.report_text import Confidence
 from tellapart.cli.risk import Mechanism
 from tellapart.errors import InvalidArgument
 
-_ACCESSES = Literal["steps", "step", "function", "trainings", "one-run"]
-
 
 def plan(
     mechanism: Mechanism = "any",
@@ -28,7 +26,7 @@ def plan(
     ] = None,
     budget: Annotated[float, Parameter(help="Seconds that the whole audit may take.")] = 60.0,
     available: Annotated[
-        tuple[_ACCESSES, ...],
+        tuple[audit.Access, ...],
         Parameter(
             help="What can be done with the code; may be repeated. steps: see each step of a "
             "training; step: call one step on gradients; function: call it on two inputs; "
@@ -37,7 +35,7 @@ def plan(
             negative="",
             show_default=False,
         ),
-    ] = ("function",),
+    ] = (audit.Access.FUNCTION,),
     canaries: Annotated[Whole, Parameter(help="Canaries of one run.")] = 1_000,
     confidence: Confidence = 0.95,
     as_json: Json = False,
@@ -67,7 +65,7 @@ def plan(
             subject,
             seconds=seconds,
             budget=budget,
-            available=[audit.Access(each) for each in available],
+            available=available,
             canaries=canaries,
             confidence=confidence,
         )
