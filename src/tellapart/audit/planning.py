@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit.bounds import percent
-from tellapart.audit.evidence.base import Evidence
+from tellapart.audit.evidence.base import Evidence, promised
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.models_needed import curve_needs_less
 from tellapart.audit.one_run_audit import one_run
@@ -26,7 +27,9 @@ from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.watch_power import LAYER, MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
 from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
+from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.loss_tails import sketched
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.noise import Gaussian
@@ -368,7 +371,7 @@ class _Question:
         """One training with canaries; its time does not grow with them."""
 
         def power(count: int, roughly: bool) -> Power:
-            return self._against(one_run(unseen_scores(count), 1 - self.level, claim=self.claim))
+            return self._against(one_run(unseen_scores(count), 1 - self.level, claim=self._sketch))
 
         return self._counted(
             Access.ONE_RUN,
@@ -406,6 +409,10 @@ class _Question:
 
     # -- what they share ---------------------------------------------------------------------
 
+    @cached_property
+    def _sketch(self) -> TradeoffCurve:
+        return sketched(promised(self.claim))
+
     def _training(self, purpose: str) -> tuple[float, float, int]:
         """Noise multiplier, sampling rate and number of steps of the claim."""
         if not isinstance(self.claim, Mechanism):
@@ -429,8 +436,8 @@ class _Question:
         return lambda strength: sum(weight * power(strength) for power, weight in each.values())
 
     def _against(self, evidence: Evidence) -> Power:
-        power, family = evidence.power_against(self.claim), alternative(self.claim)
-        return lambda strength: power(family.curve(strength))
+        power, family = evidence.power_against(self._sketch), alternative(self.claim)
+        return lambda strength: power(sketched(family.curve(strength)))
 
     def _counted(
         self,

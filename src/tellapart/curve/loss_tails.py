@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tellapart._checks import Array
 from tellapart._numeric import solve
-from tellapart.curve.base import FourRates, TradeoffCurve
+from tellapart.curve.atomic import from_corners
+from tellapart.curve.base import Bound, FourRates, TradeoffCurve
 from tellapart.errors import NotCertified
 
 # Newton's steps go no further than so many deviations of the loss, beyond doubling.
@@ -36,6 +37,8 @@ class Tails(NamedTuple):
     density: Array  # of the loss under h0
 
 
+# The FPRs of a sketch: to each side so many, as many in each power of ten.
+_SKETCHED = np.geomspace(1e-9, 0.5, 256)
 # A falling function of the threshold and its slope, from the tails at some thresholds.
 Off = Callable[[Tails, Array, NDArray[np.intp]], tuple[Array, Array]]
 
@@ -254,3 +257,15 @@ def _smaller(rate: Array, other: Array) -> tuple[NDArray[np.bool_], Array]:
     """Where a rate is smaller than its complement, and the logarithm of the smaller."""
     few = rate < 0.5
     return few, np.log(np.where(few, rate, other))
+
+
+def sketched(curve: TradeoffCurve) -> TradeoffCurve:
+    """The curve, or a polygon with its corners on it where every rate would be the root of tails.
+
+    A promise still, and hardly off, but on the side of no one: for what plans say.
+    """
+    if not isinstance(curve, ThresholdCurve):
+        return curve
+    fpr = np.concatenate([[0.0], _SKETCHED, 1 - _SKETCHED[-2::-1], [1.0]])
+    tpr = np.concatenate([[0.0], curve.tpr(fpr[1:-1]), [1.0]])
+    return from_corners(fpr, tpr, 1 - tpr, 1 - fpr, Bound.LOWER)

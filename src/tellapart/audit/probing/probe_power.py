@@ -31,6 +31,7 @@ from tellapart.audit.verdict import alternative, less_noise
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
+from tellapart.curve.loss_tails import sketched
 from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -67,7 +68,7 @@ def probe_power(
 ) -> Callable[[float], float]:
     """The power against noise so many times too small, of calls held out and calls that count."""
     aside, kept = calls
-    wanted, delta = promised(claim), claimed_delta(curve_of(claim, "claim"))
+    wanted, delta = sketched(promised(claim)), claimed_delta(curve_of(claim, "claim"))
     family = alternative(claim)
     played = int(np.clip(_DRAWN // aside, _FEWEST_PLAYED, _PLAYED))
 
@@ -82,8 +83,9 @@ def probe_power(
     turned = _same_turned(wanted)
 
     def power(strength: float) -> float:
-        truth = family.curve(strength)
-        draws = _draws(claim, strength, truth)
+        leaks = family.curve(strength)
+        truth = sketched(leaks)
+        draws = _draws(claim, strength, truth, listed=truth is leaks)
         rng = np.random.default_rng(_SEED)
         seek = EventSearch(delta)
         drawn = draws.drawn(rng.random((played * aside, 2)))
@@ -198,8 +200,13 @@ def _chosen(draws: _SimulatedOutputs, event: Event, kept: int) -> _Chosen:
     return _Chosen(End.CLEAR if event.clears else End.FLAG, rank)
 
 
-def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _SimulatedOutputs:
-    """Outputs of the claimed noise, or of the mechanism that leaks just as much as the truth."""
+def _draws(
+    claim: Subject, strength: float, truth: TradeoffCurve, *, listed: bool
+) -> _SimulatedOutputs:
+    """Outputs of the claimed noise, or of the mechanism that leaks just as much as the truth.
+
+    One for each corner where they can be ``listed``.
+    """
     if isinstance(claim, AdditiveNoise):
         quieter = less_noise(claim, strength)
         if isinstance(quieter, AdditiveNoise):
@@ -208,7 +215,7 @@ def _draws(claim: Subject, strength: float, truth: TradeoffCurve) -> _SimulatedO
         epsilon, delta = truth.claimed_epsilon, truth.claimed_delta
         knot = (1 - delta) * expit(-epsilon)
         return _of_corners(np.array([0.0, knot, 1 - delta, 1.0]), truth)
-    if isinstance(truth, AtomicCurve):
+    if listed and isinstance(truth, AtomicCurve):
         return _of_corners(np.unique(np.append(truth.vertices()[0], [0.0, 1.0])), truth)
     ends = np.geomspace(1e-12, 0.5, _GRID // 2)
     grid = np.concatenate([[0.0], ends, 1 - ends[-2::-1], [1.0]])
