@@ -28,7 +28,7 @@ from tellapart.errors import Unsupported
 _UNFAIR = 1e-9
 
 
-class _Cut(NamedTuple):
+class _GuessCut(NamedTuple):
     """Guesses up to a cut: how many beyond its score are right, and how many are made at it.
 
     As many canaries are tied there, of which ``hits`` would be right.
@@ -100,10 +100,10 @@ class RankedCanaries:
         """How many more of these guesses ties broken by chance would make right, on average."""
         return sum(cut.likely - cut.surely for cut in self._cuts(guesses_in, guesses_out))
 
-    def _cuts(self, guesses_in: int, guesses_out: int) -> Iterator[_Cut]:
+    def _cuts(self, guesses_in: int, guesses_out: int) -> Iterator[_GuessCut]:
         if guesses_in:
             first, end = self._tied(self.canaries - guesses_in)
-            yield _Cut(
+            yield _GuessCut(
                 self._members(end, self.canaries),
                 guesses_in - (self.canaries - end),
                 end - first,
@@ -112,7 +112,9 @@ class RankedCanaries:
         if guesses_out:
             first, end = self._tied(guesses_out - 1)
             others = end - first - self._members(first, end)
-            yield _Cut(first - self._members(0, first), guesses_out - first, end - first, others)
+            yield _GuessCut(
+                first - self._members(0, first), guesses_out - first, end - first, others
+            )
 
     def _tied(self, place: int) -> tuple[int, int]:
         """Where the scores equal to the one at this place begin and end."""
