@@ -315,9 +315,10 @@ def _lift(at: Array, allowed: Array, x: Array, line: Array) -> Array:
     steepest = slope * at[1:] * (1 - at[:-1]) / np.minimum(left * (1 - left), right * (1 - right))
     curved = np.diff(x, axis=0) ** 2 / 8 * steepest * (1 + steepest)
     above = np.maximum(logit(left) - line[:-1], logit(right) - line[1:]) + curved
+    highest = np.max(right, axis=0)
     # A claim of 1 or more leaves no number here.
-    lift = np.maximum(np.max(above, axis=0), 0.0) + _ROOM
-    return np.where(known & np.all(right < 1, axis=0), lift, np.inf)
+    lift = np.maximum(np.max(above, axis=0), 0.0) + _ROOM / (1 - highest)
+    return np.where(known & (highest < 1), lift, np.inf)
 
 
 def _variance(first: Array, last: Array) -> Array:

@@ -103,6 +103,8 @@ class EventSearch:
         events = list(_candidates(known, weigh, self.classifier))
         best = max(events, key=_worth)
         usual = max(filter(self._is_usual, events), key=_worth, default=best)
+        if not best.by_rank:  # noise as claimed, were there only more of it, repeats no score
+            return best
         plainly = _worth(best) - _worth(usual) > _UNEXPECTED * best.doubt
         return best if plainly else usual
 
