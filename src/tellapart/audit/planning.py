@@ -19,7 +19,7 @@ from tellapart._numeric.text import short
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence, promised
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
-from tellapart.audit.models_needed import curve_needs_less
+from tellapart.audit.models_needed import curve_needs_less, fewest_models
 from tellapart.audit.one_run_audit import one_run
 from tellapart.audit.probing.probe_run import FEWEST, FIRST_PAIRS, planned_power
 from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
@@ -498,7 +498,15 @@ class _Question:
         """That the claim's curve would need far fewer models, where only ε and δ are claimed."""
         if not accesses & {Access.TRAININGS, Access.ONE_RUN}:
             return ()
-        return tuple(filter(None, [curve_needs_less(self.claim, 1 - self.level)]))
+        less = curve_needs_less(self.claim, 1 - self.level)
+        if not less:
+            return ()
+        try:
+            needed = f"{fewest_models(self.claim, 1 - self.level):,}"
+        except Unsupported:
+            needed = "more than two million"
+        at_least = f"By an attack that never errs, {describe(self.claim)} takes {needed} models"
+        return (f"{at_least}. {less}",)
 
 
 # What needs whole trainings.

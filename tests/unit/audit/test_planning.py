@@ -202,6 +202,11 @@ def test_a_claim_by_its_curve_is_not_planned_until_decided():
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_claim_that_takes_more_models_than_anyone_has_says_so():
+    (remark,) = audit.plan(ta.guarantee(20), seconds=1, available=Access.TRAININGS).remarks
+    assert "takes more than two million models" in remark
+
+
 @pytest.mark.parametrize("claim", [ta.guarantee(1, 1), ta.guarantee(500), ta.guarantee(700, 0.5)])
 def test_what_no_calls_could_show_is_planned_without_a_promise(claim):
     designs = audit.plan(claim, seconds=0.4).designs
@@ -334,14 +339,17 @@ def test_the_best_comes_first_and_what_can_be_seen_decides():
     assert "a weaker attack finds less" in str(planned)
 
 
-def test_a_bare_claim_hears_what_its_curve_would_take():
-    planned = audit.plan(ta.guarantee(8, 1e-5), seconds=1, budget=100, available=Access.TRAININGS)
+def test_a_bare_claim_hears_what_it_takes_and_what_its_curve_would():
+    bare = ta.guarantee(8, 1e-5)
+    planned = audit.plan(bare, seconds=1, budget=100, available=Access.TRAININGS)
     assert planned.best.detectable is None
     assert "below 90 %" in str(planned)
     (remark,) = planned.remarks
-    needed = int(re.search(r"takes ([\d,]+) models", remark)[1].replace(",", ""))
+    numbers = re.findall(r"takes ([\d,]+) models", remark)
+    needed, less = (int(number.replace(",", "")) for number in numbers)
     stated = ta.Gaussian.with_epsilon(8, 1e-5)
-    assert needed == audit.fewest_models(stated) < 30
+    assert needed == audit.fewest_models(bare)
+    assert less == audit.fewest_models(stated) < 30
     assert audit.plan(stated, seconds=1, budget=100, available=Access.TRAININGS).remarks == ()
 
 
