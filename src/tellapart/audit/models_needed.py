@@ -60,13 +60,14 @@ def curve_needs_less(
         return ""
     if curve.claimed_delta == 1:  # which no noise has, and no models refute
         return ""
-    stated = Gaussian.with_epsilon(curve.claimed_epsilon, curve.claimed_delta or _USUAL_DELTA)
+    delta = curve.claimed_delta or _USUAL_DELTA
+    stated = Gaussian.with_epsilon(curve.claimed_epsilon, delta)
     needed = _fewest(stated, prior, 1 - confidence)
     if needed is None:
         return ""
     return (
         "State the mechanism if it is known: as the curve of Gaussian noise with "
-        f"σ = {short(stated.sigma, 4)}, the same ε takes {needed:,} {unit}"
+        f"σ = {short(stated.sigma, 4)}, the same ε (at δ = {short(delta)}) takes {needed:,} {unit}"
     )
 
 

@@ -48,9 +48,9 @@ _FREE = (
     "guesses whose number another claim fixed are another test"
 )
 _BY_CLAIM, _BY_COUNT = "guesses fixed by the claim", "guesses fixed by the number of canaries"
-_STATE_IT = (
+STATE_IT = (
     "Stating the mechanism instead of ε and δ, for example as Gaussian noise or DP-SGD, is a "
-    "claim by its curve: the same canaries test it more sharply."
+    "claim by its curve: the same canaries test it more sharply"
 )
 _BREAK_TIES = (
     "Scores tie where guesses end, and ties count as wrong: some {lost:,} more would be right if "
@@ -112,7 +112,7 @@ class GuessEvidence(Evidence):
         return lambda truth: max(_power(guessed, least, truth) for guessed, least in each)
 
     def advice(self, claim: TradeoffCurve) -> str:
-        sharper = [_STATE_IT] if isinstance(claim, GuaranteeCurve) else []
+        sharper = [f"{STATE_IT}."] if isinstance(claim, GuaranteeCurve) else []
         lost = max(guessed.lost_to_ties for guessed in self.tries)
         if lost >= 1:
             sharper.append(_BREAK_TIES.format(lost=round(lost)))

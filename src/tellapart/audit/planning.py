@@ -16,22 +16,23 @@ from functools import cached_property
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
+from tellapart.audit.alternatives import SURE, alternative, weakest_found
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence, promised
+from tellapart.audit.evidence.sequential_test import FIRST_PAIRS
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
-from tellapart.audit.models_needed import curve_needs_less, fewest_models
-from tellapart.audit.one_run_audit import one_run
-from tellapart.audit.probing.probe_run import FEWEST, FIRST_PAIRS, planned_power
+from tellapart.audit.models_needed import curve_needs_less, fewest_models, refutable
+from tellapart.audit.one_run_audit import STATE_IT, one_run
+from tellapart.audit.probing.probe_run import FEWEST, could_refute, planned_power
 from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
 from tellapart.audit.trainings.step_audit import step_pairs
-from tellapart.audit.trainings.watch_power import LAYER, MOST_STEPS, leak_found, noise_found
+from tellapart.audit.trainings.watch_power import LAYER, LAYERS, MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
-from tellapart.audit.verdict import SURE, alternative, describe, weakest_found
+from tellapart.audit.verdict import describe
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.curve.loss_tails import sketched
-from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Mechanism
+from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -95,6 +96,7 @@ class PlannedDesign:
     slip: str  # the leak of `SLIP` in words
     blind: str  # what this design cannot see
     price: tuple[int, float] | None = None  # count and seconds to find `SLIP`
+    could_refute: bool = True  # whether any outcome could
     stops: tuple[StoppingTime, ...] = ()  # of a sequential test; ``count`` is the most it takes
     not_private: float | None = (
         None  # the same as ``detectable``, by the bets of a watched training
@@ -108,6 +110,8 @@ class PlannedDesign:
     @property
     def finds(self) -> str:
         """The smallest leak found with 90 % probability, in words."""
+        if not self.could_refute:
+            return f"Power: none, as no outcome of {self.size} could refute the claim"
         if self.detectable is None:
             return f"Power: below 90 % even for {self.alternative}"
         return f"Power: 90 % for {self.alternative}"
@@ -138,6 +142,7 @@ class PlannedDesign:
             "unit": self.unit,
             "seconds": self.seconds,
             "detectable": self.detectable,
+            "could_refute": self.could_refute,
             "price": None if self.price is None else dict(zip(_PRICE, self.price, strict=True)),
             "stops": [stop.data() for stop in self.stops],
             "not_private": self.not_private,
@@ -180,7 +185,7 @@ class AuditPlan:
             *(f"{words}." for words in best.lasts),
             f"Not seen: {best.blind}.",
             f"For the claim {self.claim}, at {percent(self.confidence)} confidence, by the best "
-            "attack on its own noise; a weaker attack finds less.",
+            "attack on such a leak; a weaker attack finds less.",
         ]
         lines += [
             " ".join(
@@ -248,11 +253,13 @@ def plan(
         _checks.finite_above_zero(budget=budget),
         1 - _checks.inside_unit(confidence=confidence),
     )
-    accesses = {available} if isinstance(available, Access) else set(available)
+    if isinstance(available, Access):
+        available = [available]
+    accesses = set(available) if isinstance(available, Iterable) else set()
     if not accesses or not all(isinstance(each, Access) for each in accesses):
         rule = "be one or more of " + ", ".join(f"audit.Access.{each.name}" for each in Access)
         _checks.refuse("available", rule, available)
-    count = _checks.whole(10, 10**6, canaries=canaries)
+    count = _checks.whole(10, _MOST, canaries=canaries)
     ways: dict[Access, tuple[Callable[[], PlannedDesign | None], ...]] = {
         Access.STEPS: (question.watched,),
         Access.STEP: (lambda: question.stepped(beside_trainings=bool(accesses & _TRAININGS)),),
@@ -260,8 +267,17 @@ def plan(
         Access.TRAININGS: (question.trained,),
         Access.ONE_RUN: (lambda: question.in_one_run(count),),
     }
-    each = (way() for access in Access if access in accesses for way in ways[access])
-    designs = [_at(confidence, design) for design in each if design is not None]
+    designs: list[PlannedDesign] = []
+    without: dict[str, None] = {}
+    for way in (way for access in Access if access in accesses for way in ways[access]):
+        try:
+            design = way()
+        except Unsupported as error:
+            without[str(error)] = None
+            continue
+        designs += [] if design is None else [_at(confidence, design)]
+    if not designs:
+        raise Unsupported(next(iter(without)))
     designs.sort(
         key=lambda design: (
             design.seconds > budget * (1 + 1e-9),
@@ -269,9 +285,8 @@ def plan(
             design.seconds,
         )
     )
-    return AuditPlan(
-        describe(claim), confidence, budget, tuple(designs), question.remarks(accesses)
-    )
+    remarks = (*question.remarks(accesses, designs), *(f"Not planned: {why}" for why in without))
+    return AuditPlan(describe(claim), confidence, budget, tuple(designs), remarks)
 
 
 def _at(confidence: float, design: PlannedDesign) -> PlannedDesign:
@@ -311,6 +326,7 @@ class _Question:
             each,
             power,
             "how batches are drawn, and what later steps do otherwise (audit.watch sees both)",
+            lambda calls: could_refute(Gaussian(noise), calls, self.level / len(pairs)),
         )
 
     def probed(self) -> PlannedDesign:
@@ -324,6 +340,7 @@ class _Question:
             2 * self.seconds,
             lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
             _OTHER_INPUTS,
+            lambda calls: could_refute(self.claim, calls, self.level),
         )
 
     def until_decided(self) -> PlannedDesign | None:
@@ -345,9 +362,13 @@ class _Question:
             each,
             lambda calls, roughly: lambda strength: played(strength, calls, roughly).power,
             _OTHER_INPUTS,
+            lambda calls: could_refute(self.claim, calls, self.level),
         )
         stops = []
-        for strength in filter(None, (design.detectable, HALVED)):
+        found = design.detectable or math.inf
+        for strength in sorted({found, HALVED}):
+            if not found <= strength < math.inf:  # it stops as it gives up
+                continue
             calls = math.ceil(played(strength).calls)
             leak = alternative(self.claim).words(strength)
             stops.append(StoppingTime(leak, calls, each * calls))
@@ -365,6 +386,7 @@ class _Question:
             self._by_coins,
             "what the attack's score does not show: an attack on the loss is far weaker than the "
             "best one",
+            lambda count: refutable(self.claim, count, 0.5, self.level),
         )
 
     def in_one_run(self, canaries: int) -> PlannedDesign:
@@ -380,7 +402,11 @@ class _Question:
             "canaries",
             self.seconds,
             power,
-            "leaks on records unlike the canaries, and what their scores do not show",
+            "leaks on records unlike the canaries, and what their scores do not show: an attack on "
+            "the loss is far weaker than the best one",
+            lambda count: one_run(
+                unseen_scores(count), 1 - self.level, claim=self._sketch
+            ).could_refute(self.claim),
             longer=False,
         )
 
@@ -395,11 +421,11 @@ class _Question:
             Access.STEPS,
             f"audit.watch(optimizer, loader, claim=..., clip=...{stated})",
             steps,
-            "steps of one training",
+            "step of one training" if steps == 1 else "steps of one training",
             WATCHED * self.seconds,
             detectable,
-            f"noise {short(detectable, 3)} times too small in a layer of {LAYER} weights (not as "
-            f"stated, level {short(level)}){_by_bets(leak, steps)}",
+            f"noise {short(detectable, 3)} times too small in a layer of {LAYER} weights, one of "
+            f"{LAYERS} at most (not as stated, level {short(level)}){_by_bets(leak, steps)}",
             f"noise {SLIP} times too small there",
             "per-sample gradients that mix records, beyond its check of them; and the audited run "
             "is not the production model",
@@ -415,12 +441,14 @@ class _Question:
 
     def _training(self, purpose: str) -> tuple[float, float, int]:
         """Noise multiplier, sampling rate and number of steps of the claim."""
-        if not isinstance(self.claim, Mechanism):
+        try:
+            return read_claim(self.claim)
+        except InvalidArgument:
             raise Unsupported(
-                f"{purpose}, the claim must state the training: ta.dp_sgd(noise, "
-                "sampling_rate=..., steps=...)"
-            )
-        return read_claim(self.claim)
+                f"{purpose}, the claim must state the training (ta.dp_sgd, or on the command line "
+                "dpsgd with --noise-multiplier, --sampling-rate and --steps, on Poisson batches), "
+                f"got {describe(self.claim)}"
+            ) from None
 
     def _affordable(self, each: float, fewest: int) -> int:
         return int(min(max(self.budget / each, fewest), _MOST))
@@ -448,6 +476,7 @@ class _Question:
         each: float,
         power: Callable[[int, bool], Power],
         blind: str,
+        possible: Callable[[int], bool],
         *,
         longer: bool = True,
     ) -> PlannedDesign:
@@ -465,6 +494,7 @@ class _Question:
             leaks.words(SLIP),
             blind,
             None if needed is None else (needed, each * needed if longer else each),
+            detected or possible(count),
         )
 
     def _price(self, power: Callable[[int, bool], Power], finely: bool) -> int | None:
@@ -494,18 +524,23 @@ class _Question:
             low, high = high, min(high + stride, most)
         return size(first_whole(lambda k: found(size(k)), low, high))
 
-    def remarks(self, accesses: set[Access]) -> tuple[str, ...]:
-        """That the claim's curve would need far fewer models, where only ε and δ are claimed."""
-        if not accesses & {Access.TRAININGS, Access.ONE_RUN}:
-            return ()
-        less = curve_needs_less(self.claim, 1 - self.level)
+    def remarks(self, accesses: set[Access], designs: list[PlannedDesign]) -> tuple[str, ...]:
+        """That the claim's curve is refuted by far less, where only ε and δ are claimed."""
+        if Access.TRAININGS in accesses:
+            unit = "models"
+        elif Access.FUNCTION in accesses and all(each.detectable is None for each in designs):
+            unit = "calls in all that test it"
+        else:
+            bare = isinstance(curve_of(self.claim, "claim"), GuaranteeCurve)
+            return (STATE_IT,) if bare and Access.ONE_RUN in accesses else ()
+        less = curve_needs_less(self.claim, 1 - self.level, unit=unit)
         if not less:
             return ()
         try:
             needed = f"{fewest_models(self.claim, 1 - self.level):,}"
         except Unsupported:
             needed = "more than two million"
-        at_least = f"By an attack that never errs, {describe(self.claim)} takes {needed} models"
+        at_least = f"By an attack that never errs, {describe(self.claim)} takes {needed} {unit}"
         return (f"{at_least}. {less}",)
 
 

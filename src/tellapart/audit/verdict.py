@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from tellapart import _checks, deadline
+from tellapart import _checks
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart._shown import Plotted
+from tellapart.audit.alternatives import LARGE, alternative, weakest_found
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import Design, Evidence, Finding, stated_neighbours
 from tellapart.audit.models_needed import curve_needs_less
-from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
-from tellapart.curve.guarantees import gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -26,99 +23,12 @@ from tellapart.neighbours import Neighbours
 # Where so many times the samples are needed, other claims and designs are pointed to.
 _FAR = 10.0
 _PLANNED = " audit.plan and tellapart plan say what other designs could show."
-# An ε that says nothing any more: a larger δ says more of the same curve.
-LARGE = 30.0
-# Fields of mechanisms that hold the size of their noise.
-_NOISE = ("sigma", "scale")
-# By how much ε grows where the claimed one is too small to be multiplied.
-_STEP = 0.1
-
-
-@dataclass(frozen=True)
-class AlternativeHypotheses:
-    """Alternative hypotheses that leak more and more; strength 1 is the claim itself."""
-
-    curve: Callable[[float], TradeoffCurve]
-    words: Callable[[float], str]
-
-
-def alternative(claim: Subject) -> AlternativeHypotheses:
-    """The family a claim is held against: its own noise scaled down where it has noise."""
-    if isinstance(claim, Mechanism):
-        quieter = _quieter(claim, 0.5)
-        if quieter is not None:
-            return AlternativeHypotheses(
-                lambda strength: less_noise(claim, strength).curve(),
-                lambda strength: (
-                    f"the claimed mechanism with its noise divided by {short(strength, 3)}"
-                ),
-            )
-    curve = curve_of(claim, "claim")
-    if isinstance(curve, GaussianCurve):
-        mu = curve.mu
-        return AlternativeHypotheses(
-            lambda strength: gaussian(mu * strength),
-            lambda strength: (
-                f"a mechanism that truly leaks all that μ ≥ {short(mu * strength, 3)} allows"
-            ),
-        )
-    epsilon, delta = _as_pair(curve)
-
-    def stronger(strength: float) -> float:
-        return epsilon + (strength - 1) * max(epsilon, _STEP)
-
-    return AlternativeHypotheses(
-        lambda strength: GuaranteeCurve(stronger(strength), delta),
-        lambda strength: (
-            f"a mechanism that truly leaks all that ε ≥ {short(stronger(strength), 3)} "
-            + (f"at δ = {short(delta, 3)} allows" if delta else "allows")
-        ),
-    )
-
-
-def _as_pair(curve: TradeoffCurve) -> tuple[float, float]:
-    """The (ε, δ) that stands for a claim: its own, or what it comes to at a small δ."""
-    if isinstance(curve, GuaranteeCurve):
-        return curve.claimed_epsilon, curve.claimed_delta
-    both = curve.symmetrised()
-    if float(both.epsilon(0.0)) < LARGE:
-        return float(both.epsilon(0.0)), 0.0
-    delta = max(float(both.delta(math.inf)), 1e-5)
-    return float(both.epsilon(delta)), delta
-
-
-def less_noise(mechanism: Mechanism, strength: float) -> Mechanism:
-    """The mechanism with its noise divided by so much; as it is where it has no noise to divide."""
-    quieter = _quieter(mechanism, 1 / strength)
-    return mechanism if quieter is None else quieter
-
-
-def _quieter(value: Any, factor: float) -> Any:
-    """The same tree with every noise multiplied; None if there is none to multiply."""
-    if not isinstance(value, Mechanism) or not is_dataclass(value):
-        return None
-    changed: dict[str, Any] = {}
-    for field in fields(value):
-        held = getattr(value, field.name)
-        if field.name in _NOISE and isinstance(held, float | int):
-            changed[field.name] = held * factor
-        elif isinstance(held, Mechanism):
-            changed[field.name] = _quieter(held, factor)
-        elif isinstance(held, tuple) and held and all(isinstance(o, Mechanism) for o in held):
-            parts = tuple(_quieter(part, factor) for part in held)
-            changed[field.name] = None if any(part is None for part in parts) else parts
-    if not changed or any(value is None for value in changed.values()):
-        return None
-    return replace(value, **changed)
-
 
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
 # Where the ε of a claim that names no δ is told, unless it has one at 0.
 _DEFAULT = 1e-5
 NOTHING_TESTED = "Nothing was tested."
 NOT_REFUTED = "Not refuted does not mean that the claim is true."
-# What counts as "would have been found".
-SURE = 0.9
 # How surely samples must speak against a claim before more of them are promised anything: the
 # luckiest look of many lies beyond nearly every true claim that is tight.
 _HINT = 0.1
@@ -126,70 +36,6 @@ _HINT = 0.1
 _MOST = 1e6
 # How finely that number is found.
 _FINE = 1.25
-# The strongest alternative tried; whoever misses even that has no power to speak of. And how finely
-# the weakest one is told that would have been found, as a share of what it leaks beyond the claim.
-# Nearer to the claim none is told: a family may begin beyond a claim that none of it keeps.
-STRONGEST, _CLOSE, _NEAREST = 64.0, 0.01, 1e-6
-# How far from a rough answer it is looked for first, of what it exceeds 1 by.
-_NEAR = 0.03
-
-
-def weakest_found(
-    power: Callable[[float], float], roughly: Callable[[float], float] | None = None
-) -> tuple[bool, float]:
-    """Whether any strength has a power of 90 %, and which is the least; or the strongest tried.
-
-    A power that is quicker to ask ``roughly`` says where to look. As more leaks are found more
-    often, the answer is the same, after a few questions.
-    """
-    enough = _Enough(power)
-    if roughly is not None:
-        sure, near = weakest_found(roughly)
-        if sure:
-            enough.seek(near)
-    low, high = 1.0, 1.25
-    try:
-        while not enough(high):
-            deadline.check()
-            low, high = high, high * 1.5
-            if high > STRONGEST:
-                return False, low
-    except NotCertified:  # no curve is known for so little noise
-        return False, low
-    while high - low > max(_CLOSE * (high - 1), _NEAREST):
-        deadline.check()
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return True, high
-
-
-class _Enough:
-    """Whether a strength has a power of 90 %, asked where no stronger or weaker one tells."""
-
-    def __init__(self, power: Callable[[float], float]) -> None:
-        self._power = power
-        self._none, self._some = 1.0, math.inf  # known to be too weak, and to be found
-
-    def __call__(self, strength: float) -> bool:
-        if self._none < strength < self._some:
-            if self._power(strength) >= SURE:
-                self._some = strength
-            else:
-                self._none = strength
-        return strength >= self._some
-
-    def seek(self, near: float) -> None:
-        """Ask on either side of a likely answer, further and further off."""
-        step = _NEAR * (near - 1)
-        try:
-            while self(near) and near > 1 + step:
-                near, step = near - step, 2 * step
-            step = _NEAR * (near - 1) if math.isinf(self._some) else step
-            while math.isinf(self._some) and near + step < STRONGEST:
-                near, step = near + step, 2 * step
-                self(near)
-        except NotCertified:
-            return
 
 
 @dataclass(frozen=True, repr=False)

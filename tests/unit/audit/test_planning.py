@@ -10,6 +10,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import Access
+from tellapart.audit.alternatives import alternative, weakest_found
 from tellapart.audit.counts.attack_counts import Counts
 from tellapart.audit.evidence.base import promised
 from tellapart.audit.evidence.count import uncounted
@@ -20,7 +21,6 @@ from tellapart.audit.probing import pace
 from tellapart.audit.probing.probe_run import planned_power
 from tellapart.audit.trainings.watch_power import MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
-from tellapart.audit.verdict import alternative, weakest_found
 
 LAPLACE = ta.Laplace.with_epsilon(1)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)

@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.alternatives import alternative
 from tellapart.audit.summary import summarise
-from tellapart.audit.verdict import alternative
 from tellapart.curve.guarantees import gaussian
 
 
@@ -317,21 +317,6 @@ def test_scaled_evidence_keeps_its_rates_and_its_level():
         (2 * a.rank, 2 * a.beyond, 2 * a.tested) for a in evidence.looks
     ]
     assert twice.epsilon_lower().value > evidence.epsilon_lower().value
-
-
-def test_mechanisms_are_held_against_their_own_noise_scaled_down():
-    claim = ta.dp_sgd(2.0, 0.1, 10)
-    family = alternative(claim)
-    assert family.curve(2.0).tpr(0.1) == pytest.approx(ta.dp_sgd(1.0, 0.1, 10).curve().tpr(0.1))
-    assert "noise divided by 2" in family.words(2.0)
-    # Where some part has no noise to divide, the noise of the rest is not all there is.
-    parts = ta.Gaussian(sigma=1.0, neighbours=ta.Neighbours.REPLACE), ta.RandomizedResponse(1.0)
-    mixed = alternative(ta.compose(parts))
-    assert "noise" not in mixed.words(2.0)
-    pure = alternative(ta.RandomizedResponse(1.0))
-    assert pure.words(1.5) == "a mechanism that truly leaks all that ε ≥ 1.5 allows"
-    assert pure.curve(1.0).claimed_delta == 0
-    assert alternative(ta.guarantee(epsilon=0.0)).curve(1.0).claimed_epsilon == 0
 
 
 @pytest.mark.parametrize(

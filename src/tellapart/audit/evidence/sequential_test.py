@@ -100,6 +100,8 @@ class WagerEvidence(Evidence):
         return lambda truth: wager_power(self.wager, truth, self.batches)
 
 
+# So many pairs serve to find the first event.
+FIRST_PAIRS = 32
 _BATCH = 16
 # An event is sought again when there are so many times the calls of last time.
 _AGAIN = 1.5

@@ -40,6 +40,8 @@ _LOOKS = 20
 _DOUBT = 1.0
 # How many deviations another event must promise more than one of what was expected to show most.
 _UNEXPECTED = 0.75
+# Of a test that goes on: at what level, and on how many times the calls, an event should pay.
+SOUGHT_LEVEL, SOUGHT_MORE = 0.05, 8.0
 # Up to where cells are learnt, and then their sums.
 _SHARES = (0.4, 0.7)
 # What a single cut must promise more: its exact test takes seconds.

@@ -21,13 +21,13 @@ from scipy.special import expit, ndtri
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
+from tellapart.audit.alternatives import alternative, leaking_more
 from tellapart.audit.evidence.base import claimed_delta, promised
 from tellapart.audit.evidence.count import CORNER, uncounted
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.probing.calling.outputs import CallOutputs, packed
 from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
-from tellapart.audit.verdict import alternative, less_noise
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -208,9 +208,9 @@ def _draws(
     One for each corner where they can be ``listed``.
     """
     if isinstance(claim, AdditiveNoise):
-        quieter = less_noise(claim, strength)
-        if isinstance(quieter, AdditiveNoise):
-            return _of_noise(quieter)
+        leaking = leaking_more(claim, strength)
+        if isinstance(leaking, AdditiveNoise):
+            return _of_noise(leaking)
     if isinstance(truth, GuaranteeCurve):
         epsilon, delta = truth.claimed_epsilon, truth.claimed_delta
         knot = (1 - delta) * expit(-epsilon)

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
+from tellapart.audit.alternatives import alternative, weakest_found
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut
 from tellapart.audit.evidence.cuts import CutEvidence
 from tellapart.audit.evidence.e_process import Pairs, Wager
 from tellapart.audit.evidence.rank import RankEvidence
-from tellapart.audit.evidence.sequential_test import WagerEvidence, planned
+from tellapart.audit.evidence.sequential_test import FIRST_PAIRS, WagerEvidence, planned
 from tellapart.audit.evidence.thresholds import End, Look
 from tellapart.audit.level_budget import LevelBudget
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
+from tellapart.audit.models_needed import curve_needs_less
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import (
     Caller,
@@ -35,14 +37,15 @@ from tellapart.audit.probing.calling.calls import calls_apart, draw
 from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import CallOutputs, joined
 from tellapart.audit.probing.classifiers import checked
-from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
+from tellapart.audit.probing.events import FAVOUR, SOUGHT_LEVEL, SOUGHT_MORE, Event, EventSearch
 from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
 from tellapart.audit.probing.pace import SlowProbe
 from tellapart.audit.probing.probe_power import probe_power
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
+from tellapart.audit.probing.sequential_power import sequential_plan
 from tellapart.audit.scores import Orientation, Scores
-from tellapart.audit.verdict import Verdict, alternative, judge, weakest_found
+from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -160,7 +163,9 @@ def probe(
                 if until_decided is None:
                     until_decided = slow and isinstance(curve, GuaranteeCurve)
             if slow or 2 * count * each > 1.01 * pace.MINUTE:
-                warnings.warn(_notice(claim, count, each, 1 - confidence), SlowProbe, stacklevel=2)
+                plan = _Announced(claim, count, each, confidence, bool(until_decided))
+                plan.refuse_hopeless()
+                warnings.warn(plan.words(), SlowProbe, stacklevel=2)
         with _progress.shown(progress, "calls on each input", count) as tell:
             evidence: Evidence
             if until_decided and isinstance(curve, GuaranteeCurve):
@@ -220,8 +225,7 @@ def fewest_calls(claim: Subject, level: float) -> int:
     """
 
     def could(calls: int) -> bool:
-        kept = unseen_scores(2 * (calls - held_out(calls)))
-        return at_ranks(kept, level).could_refute(claim)
+        return could_refute(claim, calls, level)
 
     high = FEWEST
     while not could(high):
@@ -231,17 +235,61 @@ def fewest_calls(claim: Subject, level: float) -> int:
     return first_whole(could, high // 2, high) if high > FEWEST else FEWEST
 
 
-def _notice(claim: Subject, calls: int, seconds: float, level: float) -> str:
-    careful, roughly = (planned_power(claim, calls, level, roughly=each) for each in (False, True))
-    detected, strength = weakest_found(careful, roughly)
-    leak = alternative(claim).words(strength)
-    finds = "finds" if detected else "may miss even"
-    return (
-        f"one call takes {short(seconds, 2)} s: {calls:,} calls on each input, about "
-        f"{_progress.in_words(2 * calls * seconds)} in all, which {finds} {leak} (90 % power). "
-        "samples=N takes as many as you say, seconds=S as many as fit; audit.plan and `tellapart "
-        "plan` say what they find"
-    )
+def could_refute(claim: Subject, calls: int, level: float) -> bool:
+    """Whether some outcome of so many calls on each input refutes a claim."""
+    kept = unseen_scores(2 * (calls - held_out(calls)))
+    return at_ranks(kept, level).could_refute(claim)
+
+
+class _Announced(NamedTuple):
+    """Calls that take long, and what is said of them before they are made."""
+
+    claim: Subject
+    calls: int
+    seconds: float  # each takes
+    confidence: float
+    until_decided: bool
+
+    def refuse_hopeless(self) -> None:
+        """Raise where no outcome of these calls could refute the claim."""
+        if could_refute(self.claim, self.calls, 1 - self.confidence):
+            return
+        less = curve_needs_less(self.claim, self.confidence, unit="calls in all that test it")
+        raise Unsupported(
+            f"no outcome of {self._size()}, could refute {describe(self.claim)}. "
+            + (f"{less}. " if less else "")
+            + _OTHERWISE
+        )
+
+    def words(self) -> str:
+        """How many calls, how long they take, and the smallest leak that they find."""
+        detected, strength = weakest_found(self._power(roughly=False), self._power(roughly=True))
+        finds = "finds" if detected else "may miss even"
+        leak = alternative(self.claim).words(strength)
+        most = ", until decided" if self.until_decided else ""
+        return (
+            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {finds} "
+            f"{leak} (90 % power). {_OTHERWISE}"
+        )
+
+    def _size(self) -> str:
+        took = _progress.in_words(2 * self.calls * self.seconds)
+        at_most = "at most " if self.until_decided else ""
+        return f"{at_most}{self.calls:,} calls on each input, about {took} in all"
+
+    def _power(self, *, roughly: bool) -> Callable[[float], float]:
+        level, claimed = 1 - self.confidence, curve_of(self.claim, "claim")
+        if not self.until_decided or not isinstance(claimed, GuaranteeCurve):
+            return planned_power(self.claim, self.calls, level, roughly=roughly)
+        return lambda strength: (
+            sequential_plan(claimed, strength, self.calls, level, roughly=roughly).power
+        )
+
+
+_OTHERWISE = (
+    "samples=N takes as many as you say, seconds=S as many as fit; audit.plan and `tellapart plan` "
+    "say what they find"
+)
 
 
 def planned_power(
@@ -352,11 +400,6 @@ def _in_words_of_calls(ledger: LevelBudget, words: tuple[str, ...], aside: int) 
         "calls on each input"
     )
     return replace(ledger, entries=(*entries, *rest), free=(*ledger.free, choice))
-
-
-FIRST_PAIRS = 32
-# At what level, and on how many times the calls, an event should pay.
-SOUGHT_LEVEL, SOUGHT_MORE = 0.05, 8.0
 
 
 def sequential_evidence(

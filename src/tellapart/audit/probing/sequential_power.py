@@ -18,11 +18,10 @@ from scipy.special import expit
 
 from tellapart import deadline
 from tellapart._checks import Array
+from tellapart.audit.alternatives import alternative
 from tellapart.audit.evidence.e_process import PairCounts, Wager
-from tellapart.audit.evidence.sequential_test import planned
-from tellapart.audit.probing.events import promise
-from tellapart.audit.probing.probe_run import FIRST_PAIRS, SOUGHT_LEVEL, SOUGHT_MORE
-from tellapart.audit.verdict import alternative
+from tellapart.audit.evidence.sequential_test import FIRST_PAIRS, planned
+from tellapart.audit.probing.events import SOUGHT_LEVEL, SOUGHT_MORE, promise
 from tellapart.curve.closed import GuaranteeCurve
 
 # How often the test is played, and how often in a batch the wealth is looked at.

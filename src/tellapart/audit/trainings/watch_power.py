@@ -13,11 +13,12 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from tellapart import deadline
+from tellapart.audit.alternatives import SURE, weakest_found
 from tellapart.audit.trainings.step_bets import StepBets
-from tellapart.audit.verdict import SURE, weakest_found
 
 # The layer whose noise is tested has so many weights; the level is divided among so many tests.
-LAYER, _TESTS = 10, 12 * 20
+LAYER, LAYERS = 10, 20
+_TESTS = 12 * LAYERS
 # Canaries of a step as they are unless told: ten in each of four layers, five in all layers.
 _CANARIES, _IN_A_PART = 45, 10
 # Bets are played on so many first steps at most: beyond, they find less than so many already do.
