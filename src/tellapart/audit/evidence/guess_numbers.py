@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tellapart._checks import Array
-from tellapart._numeric.solve import falling_root
+from tellapart._numeric.solve import falling_root, first_whole
 from tellapart.audit.counts.clopper_pearson import epsilon_of_mu
 from tellapart.audit.counts.one_run_guesses import (
     Guesses,
@@ -34,9 +34,10 @@ from tellapart.audit.counts.one_run_guesses import (
     mu_refuted,
     p_value,
 )
-from tellapart.audit.counts.one_run_worst_case import FURTHER, MOST_GUESSES
+from tellapart.audit.counts.one_run_worst_case import FURTHER, MOST_GUESSES, curve_test
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve, LaplaceCurve
+from tellapart.curve.loss_tails import sketched
 
 # Bounds on ε or μ from so many guesses, at a level.
 _Bound = Callable[[Guesses, float], float]
@@ -134,11 +135,10 @@ def _planned(
         whole = np.array([aim.deviations(tried, canaries) for aim in aims])
     top = whole.max(axis=1, keepdims=True)
     lost = np.mean(top - whole, axis=0)
-    # One number must be able to refute the claim, of two the larger; where none is, all are tried.
-    able = np.array([_able(claim, canaries, count, level) for count in tried])
-    alone = np.where(able | ~able.any(), lost, np.inf)
-    least = alone.min()
-    planned: tuple[tuple[int, float], ...] = ((tried[int(np.argmin(alone))], 1.0),)
+    # One number must be able to refute the claim, and of two the larger.
+    enough = _enough(claim, canaries, tried, level, int(np.argmin(lost)))
+    least = lost[enough:].min()
+    planned: tuple[tuple[int, float], ...] = ((tried[enough + int(np.argmin(lost[enough:]))], 1.0),)
     if len(aims) == 1 or weak:
         return planned
     many = [tried[int(whole.argmax(axis=1).max())]]
@@ -152,12 +152,33 @@ def _planned(
     return planned
 
 
+def _enough(
+    claim: TradeoffCurve | None, canaries: int, tried: list[int], level: float, best: int
+) -> int:
+    """From which place on numbers of guesses are able to refute; all of them where none is.
+
+    If so many right guesses refute a claim, more of them do. So it is asked about the best number,
+    and rarely about others: then of a sketch, as rates of compositions take long.
+    """
+    last = len(tried) - 1
+    if _able(claim, canaries, tried[best], level) or claim is None:
+        return 0
+    sketch = sketched(claim)
+    if not _able(sketch, canaries, tried[last], level):
+        return 0
+    return first_whole(lambda place: _able(sketch, canaries, tried[place], level), best, last)
+
+
 def _able(claim: TradeoffCurve | None, canaries: int, count: int, level: float) -> bool:
     """Whether so many guesses a side would refute the claim if all were right."""
     perfect = Guesses(canaries, 2 * count, 2 * count)
     if isinstance(claim, GuaranteeCurve):
         return p_value(perfect, claim.claimed_epsilon, claim.claimed_delta) < level
-    return not isinstance(claim, GaussianCurve) or mu_refuted(perfect, claim.mu, level)
+    if claim is None:
+        return True
+    if isinstance(claim, GaussianCurve):
+        return mu_refuted(perfect, claim.mu, level)
+    return curve_test(claim, canaries, perfect.made, level).by_recursion(perfect.right)
 
 
 def _aims(claim: TradeoffCurve | None) -> list[_Aim]:

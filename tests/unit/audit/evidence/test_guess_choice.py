@@ -43,6 +43,33 @@ def test_a_claim_by_its_curve_has_one_number_and_all_of_the_level():
         assert level == 0.05
 
 
+HARD = [
+    ta.guarantee(pairs=[(1, 0.01), (3, 1e-4)]),
+    ta.guarantee(zcdp=0.5),
+    ta.guarantee(rdp=[(2, 0.5), (10, 2)]),
+    ta.guarantee(4, 1e-5),
+    ta.Laplace(0.5).curve(),
+    gaussian(2.5),
+    ta.dp_sgd(0.5, 0.01, 100).curve(),
+]
+
+
+@pytest.mark.parametrize("claim", HARD, ids=str)
+@pytest.mark.parametrize("canaries", [20, 50, 300, 5_000])
+def test_where_any_number_of_guesses_could_refute_the_planned_one_could(canaries, claim):
+    planned = GuessPlan(claim).numbers(canaries, 0.05)
+    outcomes = [perfect(canaries, k_in, level) for k_in, _, level in planned]
+    if not any(found.refutes(claim) for found in outcomes):
+        others = {max(int(k), 1) for k in np.geomspace(3, canaries // 2, 6)}
+        assert not any(perfect(canaries, k, 0.05).refutes(claim) for k in others)
+
+
+def perfect(canaries, count, level):
+    """All of so many guesses a side are right."""
+    apart = np.arange(float(canaries))
+    return fixed(RankedCanaries.of(*np.split(apart, 2)[::-1]), count, count, level)
+
+
 def test_a_chosen_attack_speaks_at_its_own_level():
     found = fixed(gaussian_scores(1000, 1.0), 20, 20, 0.05)
     assert found.epsilon_lower(1e-5) == epsilon_lower(found.guesses, 1e-5, 0.05)
