@@ -521,3 +521,13 @@ def test_counts_that_refute_are_known_to_a_few_without_a_certificate(claim, rate
     curve = promised(claim)
     certified = evidence.needed(curve)
     assert abs(evidence.needed(curve, certified=False) - certified) <= 1
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.3])
+def test_more_calls_find_no_less_whatever_the_delta(delta):
+    """An event that happens with δ alone shows nothing, however many calls counted it."""
+    powers = [
+        planned_power(ta.guarantee(1, delta), calls, 0.05)(1.5)
+        for calls in (1_000, 10_000, 100_000)
+    ]
+    assert min(powers) >= 0.95

@@ -234,13 +234,17 @@ def promise(
     kept: int,
     looks: int = 1,
 ) -> Array:
-    """Roughly the bound on ε that the kept calls will give, with doubt about what was counted."""
+    """Roughly the bound on ε that the kept calls will give, with doubt about what was counted.
+
+    The doubt about the tested rate is taken off before δ is: an event that happens with δ alone,
+    and never on the reference, shows nothing.
+    """
+    deviations = _DOUBT - float(ndtri(level / looks)) * math.sqrt(total / kept)
+    own, both = 1 / np.sqrt(tested + 0.5), _doubt(tested, reference)
+    least = tested / total * np.exp(-deviations * own) - delta
     with np.errstate(divide="ignore"):
-        ratio = np.log(np.maximum(tested / total - delta, 0.0))
-    ratio = ratio - np.log((reference + 0.5) / (total + 1))
-    doubt = _doubt(tested, reference)
-    z = float(ndtri(level / looks))
-    return np.asarray(ratio + z * doubt * math.sqrt(total / kept) - _DOUBT * doubt)
+        ratio = np.log(np.maximum(least, 0.0)) - np.log((reference + 0.5) / (total + 1))
+    return np.asarray(ratio - deviations * (both - own))
 
 
 def _doubt(tested: Array, reference: Array) -> Array:
