@@ -125,6 +125,10 @@ def divided(
         return [level / max(len(names), 1)] * len(names)
     rule = f'a mapping from {what} to their shares of the level, such as {{"a": 0.5}}'
     _checks.instance(Mapping, rule, shares=shares)
+    for each in (names, shares):
+        as_text = [str(name) for name in each]
+        if alike := [name for name in as_text if as_text.count(name) > 1]:
+            _checks.refuse("shares", f"be of {what} whose names differ as text", alike[0])
     given = {str(name): _share(name, share) for name, share in shares.items()}
     if unknown := [name for name in given if name not in map(str, names)]:
         known = _checks.shortened(", ".join(map(str, names)))

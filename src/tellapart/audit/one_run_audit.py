@@ -55,7 +55,7 @@ STATE_IT = (
 _BREAK_TIES = (
     "Scores tie where guesses end, and ties count as wrong: some {lost:,} more would be right if "
     "ties were broken by chance. Add to each score a random number, smaller than any gap between "
-    "two scores."
+    "two scores: once, from a seed fixed beforehand."
 )
 # Read off the output, numbers of guesses may differ in which claim falls first.
 _FREE_AT_ONE_DELTA = (

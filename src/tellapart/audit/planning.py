@@ -526,16 +526,11 @@ class _Question:
 
     def remarks(self, accesses: set[Access], designs: list[PlannedDesign]) -> tuple[str, ...]:
         """That the claim's curve is refuted by far less, where only ε and δ are claimed."""
-        if Access.TRAININGS in accesses:
-            unit = "models"
-        elif Access.FUNCTION in accesses and all(each.detectable is None for each in designs):
-            unit = "calls in all that test it"
-        else:
-            bare = isinstance(curve_of(self.claim, "claim"), GuaranteeCurve)
-            return (STATE_IT,) if bare and Access.ONE_RUN in accesses else ()
+        unit = "models" if Access.TRAININGS in accesses else "calls in all that test it"
         less = curve_needs_less(self.claim, 1 - self.level, unit=unit)
-        if not less:
-            return ()
+        lost = Access.FUNCTION in accesses and all(each.detectable is None for each in designs)
+        if not less or not (Access.TRAININGS in accesses or lost):
+            return (STATE_IT,) if less and Access.ONE_RUN in accesses else ()
         try:
             needed = f"{fewest_models(self.claim, 1 - self.level):,}"
         except Unsupported:

@@ -343,7 +343,8 @@ def test_a_bare_claim_hears_what_it_takes_and_what_its_curve_would():
     bare = ta.guarantee(8, 1e-5)
     planned = audit.plan(bare, seconds=1, budget=100, available=Access.TRAININGS)
     assert planned.best.detectable is None
-    assert "below 90 %" in str(planned)
+    assert not planned.best.could_refute
+    assert "no outcome of 100 models could refute" in str(planned)
     (remark,) = planned.remarks
     numbers = re.findall(r"takes ([\d,]+) models", remark)
     needed, less = (int(number.replace(",", "")) for number in numbers)
@@ -469,12 +470,11 @@ def test_designs_beyond_the_budget_come_last_and_say_so():
     assert "about 60 s, more" not in str(planned)
 
 
-def test_a_family_that_begins_beyond_the_claim_is_no_endless_search():
-    """No (ε, δ) curve keeps a claim of zCDP: the weakest of them is found, however near to it."""
+def test_leaks_beyond_a_claim_of_zcdp_begin_at_it_and_a_search_that_finds_all_ends():
     claim = ta.guarantee(zcdp=0.1)
     scores = audit.Scores(members=np.arange(500) + 200.0, non_members=np.arange(500.0))
     verdict = audit.judge(claim, audit.many_runs(scores))
-    assert 1 < verdict.detectable < 1 + 1e-5
+    assert 1.1 < verdict.detectable < 4
     asked = []
     assert weakest_found(lambda strength: asked.append(strength) or 1.0) == (True, min(asked))
     assert len(asked) < 30

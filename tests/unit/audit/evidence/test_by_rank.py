@@ -215,6 +215,17 @@ def test_shares_of_one_test_are_refused():
         audit.from_counts(audit.Counts(90, 100, 0, 100), shares={"a": 0.5})
 
 
+@pytest.mark.parametrize("shares", [{1: 1.0}, {1: 0.5, "1": 0.5}, None])
+def test_names_alike_as_text_cannot_share_a_level(shares):
+    counts = audit.Counts(90, 100, 0, 100)
+    named = {1: counts, "1": counts}
+    if shares is None:  # equal parts go by place
+        assert audit.from_counts(named).ledger.level == pytest.approx(0.05)
+        return
+    with pytest.raises(InvalidArgument, match="names differ as text"):
+        audit.from_counts(named, shares=shares)
+
+
 def test_a_printed_verdict_says_how_the_level_was_divided():
     evidence = audit.many_runs(_grouped(), each_group=True, shares={"b": 0.6})
     said = str(audit.judge(ta.guarantee(epsilon=1), evidence))
