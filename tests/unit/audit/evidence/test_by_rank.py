@@ -222,7 +222,7 @@ def test_names_alike_as_text_cannot_share_a_level(shares):
     if shares is None:  # equal parts go by place
         assert audit.from_counts(named).ledger.level == pytest.approx(0.05)
         return
-    with pytest.raises(InvalidArgument, match="names differ as text"):
+    with pytest.raises(ta.InvalidArgument, match="names differ as text"):
         audit.from_counts(named, shares=shares)
 
 
