@@ -22,7 +22,14 @@ from tellapart.audit.counts.one_run_guesses import (
     p_value,
     p_value_if_chosen,
 )
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, promised
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    Power,
+    need_mechanism,
+    promised,
+)
 from tellapart.audit.evidence.guess import (
     ChosenGuesses,
     RankedCanaries,
@@ -171,6 +178,8 @@ def one_run(
     level = 1 - _checks.inside_unit(confidence=confidence)
     curve = None if claim is None else curve_of(claim, "claim")
     if isinstance(method, IndependentCanaries):
+        if claim is not None:
+            need_mechanism(claim)
         return _as_many_runs(scores, level)
     ranking = _ranking(scores)
     if method is None:
@@ -223,6 +232,7 @@ def _as_many_runs(scores: Scores, level: float) -> RankEvidence:
         method=IndependentCanaries.name,
         about=IndependentCanaries.about,
         assumptions=(IndependentCanaries.assumption,),
+        mechanism_alone=True,
     )
 
 

@@ -13,7 +13,13 @@ from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.evidence.base import Design, Evidence, Finding, stated_neighbours
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    need_mechanism,
+    stated_neighbours,
+)
 from tellapart.audit.models_needed import curve_needs_less
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -349,6 +355,9 @@ class Verdict(Plotted):
     def headline(self) -> str:
         """The verdict in one line."""
         outcome, how = self.outcome
+        if self.evidence.mechanism_alone:
+            instead = ", not differential privacy itself" if self.refuted else ""
+            return f"{outcome}: the mechanism {self.name}, its canaries independent{instead}, {how}"
         replaced = self.evidence.neighbours is Neighbours.REPLACE
         tested = " under replace-one neighbours" if replaced else ""
         if replaced and stated_neighbours(self.claim) is None:
@@ -473,6 +482,8 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
+    if evidence.mechanism_alone:
+        need_mechanism(claim)
     finding = evidence.finding(claim)
     return Verdict(
         claim, evidence, finding, name or describe(claim), remarks=_as_compared(claim, evidence)
