@@ -202,9 +202,11 @@ def _shared(several: tuple[Guessing, ...], level: float) -> tuple[PlannedGuesses
     """The user's own numbers of guesses, with the shares of the level that they name."""
     for each in several:
         _checks.instance(Guessing, "audit.Guessing(...)", method=each)
-    total = sum(each.share for each in several)
-    if not 0 < total <= 1 + 1e-12:
-        _checks.refuse("the shares of the guesses", "add up to at most 1, and be of some", total)
+    if not several:
+        _checks.refuse("method", "hold at least one audit.Guessing(...)", [])
+    if sum(each.share for each in several) > 1 + 1e-12:
+        rule = "give each Guessing a share=, together at most 1"
+        _checks.refuse("method", rule, list(several))
     return tuple(
         PlannedGuesses(each.guesses_in, each.guesses_out, level * each.share) for each in several
     )

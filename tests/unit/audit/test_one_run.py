@@ -256,9 +256,9 @@ def test_the_level_is_divided_as_the_user_says():
     }
     together = audit.together(parts).epsilon_lower(1e-3).value
     assert evidence.epsilon_lower(1e-3).value == pytest.approx(together)
-    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+    with pytest.raises(ta.InvalidArgument, match="give each Guessing a share=, together at most 1"):
         audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70)])
-    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+    with pytest.raises(ta.InvalidArgument, match="method must hold at least one"):
         audit.one_run(scores, 0.9, [])
     with pytest.raises(ta.InvalidArgument, match="share must be above 0"):
         audit.Guessing(60, share=0.0)
