@@ -121,7 +121,10 @@ def _quieter(value: Any, factor: float) -> Any:
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
 # Where the ε of a claim that names no δ is told, unless it has one at 0.
 _DEFAULT = 1e-5
-NOTHING_TESTED = "Nothing was tested."
+NOT_TESTED = (
+    "The claim was not tested, as no outcome could have refuted it; the lower bound stands by "
+    "itself."
+)
 NOT_REFUTED = "Not refuted does not mean that the claim is true."
 # What counts as "would have been found".
 SURE = 0.9
@@ -355,8 +358,7 @@ class Verdict(Plotted):
 
     def _budget(self) -> list[str]:
         """How the level was divided; `evidence.ledger` has it in full."""
-        ledger = self.evidence.ledger
-        return [f"{ledger.title}: {ledger.sharing}."] if self.evidence.can_refute else []
+        return [self.evidence.ledger.in_short] if self.evidence.can_refute else []
 
     @property
     def headline(self) -> str:
@@ -403,7 +405,7 @@ class Verdict(Plotted):
             lines.append(self.evidence.about)
         if self.finding is None:
             tested = self.could_refute and not self.allows_all
-            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
+            lines.append(NOT_REFUTED if tested else NOT_TESTED)
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
         if not self.evidence.can_refute or self.allows_all:

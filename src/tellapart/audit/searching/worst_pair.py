@@ -91,7 +91,8 @@ class Search:
         if self.skipped:
             sought += f" {self.skipped} more were skipped, as every call on both inputs failed."
         inputs = f"Inputs: d0 = {_short(self.d0)}, d1 = {_short(self.d1)}."
-        return "\n".join([self.verdict.headline, inputs, *self.verdict.reasons(), sought])
+        said = [self.verdict.headline, inputs, *self.verdict.reasons(), sought]
+        return "\n".join([*said, self.verdict.evidence.ledger.in_short])
 
 
 def search(

@@ -30,7 +30,7 @@ from tellapart.audit.trainings.step_pairs import (
 )
 from tellapart.audit.verdict import (
     NOT_REFUTED,
-    NOTHING_TESTED,
+    NOT_TESTED,
     Verdict,
     describe,
     planned_finding,
@@ -106,8 +106,8 @@ class StepAudit:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:
             tested = self.verdict.could_refute and not self.verdict.allows_all
-            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
-        lines += self.verdict.remarks
+            lines.append(NOT_REFUTED if tested else NOT_TESTED)
+        lines += [*self.verdict.remarks, self.evidence.ledger.in_short]
         return "\n".join(lines)
 
 
