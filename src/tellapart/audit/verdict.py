@@ -27,6 +27,7 @@ from tellapart.curve.guarantees import gaussian
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.mechanisms.training import dp_sgd_in_words
 from tellapart.neighbours import Neighbours
 
 # Where so many times the samples are needed, other claims and designs are pointed to.
@@ -519,9 +520,11 @@ def describe(claim: Subject) -> str:
     >>> import tellapart as ta
     >>> describe(ta.Laplace(2).curve())
     'of the curve of Laplace(scale=2.0)'
+    >>> describe(ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=1_000))
+    'DP-SGD with noise multiplier 1, sampling rate 0.01, 1,000 steps'
     """
     if isinstance(claim, Mechanism):
-        return f"{claim!r}"
+        return dp_sgd_in_words(claim) or f"{claim!r}"
     if isinstance(claim, GuaranteeCurve):
         return f"ε = {short(claim.claimed_epsilon)}, δ = {short(claim.claimed_delta)}"
     if isinstance(claim, GaussianCurve):
