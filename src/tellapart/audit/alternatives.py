@@ -181,6 +181,17 @@ def weakest_found(
     return True, high
 
 
+def planned_finding(
+    claim: Subject,
+    power: Callable[[float], float],
+    roughly: Callable[[float], float] | None = None,
+) -> str:
+    """Whether a test that is planned finds a leak with a power of 90 %, and which, in words."""
+    detected, strength = weakest_found(power, roughly)
+    leak = alternative(claim).words(strength)
+    return f"{'finds' if detected else 'may miss even'} {leak} (90 % power)"
+
+
 class _Enough:
     """Whether a strength has a power of 90 %, asked where no stronger or weaker one tells."""
 

@@ -94,6 +94,11 @@ class LevelBudget:
         listed = f": {' and '.join(parts)}" if len(parts) == 2 else ""
         return f"{self.tests:,} tests share it in unequal parts (Bonferroni){listed}"
 
+    @property
+    def in_short(self) -> str:
+        """What is divided and how, in one sentence."""
+        return f"{self.title}: {self.sharing}."
+
     def abridged(self, most: int) -> tuple[tuple[Entry, ...], SummedEntries | None]:
         """The first entries, and the sum of those beyond ``most``; None where there are no more."""
         rest = self.entries[most:]

@@ -143,7 +143,8 @@ class IndependentCanaries:
 
     Each has its own coin and, by the claim, its own noise, so they are tested as many runs are, at
     pre-set ranks. Sharper than guesses, which hold whatever canaries have in common; but what is
-    refuted is the stated mechanism with its independent noise, not differential privacy.
+    refuted is the stated mechanism with its independent noise, not differential privacy: a claim of
+    ε and δ states none, and cannot be judged.
 
     >>> from tellapart import audit
     >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))

@@ -22,7 +22,14 @@ from tellapart.audit.counts.one_run_guesses import (
     p_value,
     p_value_if_chosen,
 )
-from tellapart.audit.evidence.base import Design, Evidence, Finding, Power, promised
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    Power,
+    need_mechanism,
+    promised,
+)
 from tellapart.audit.evidence.guess import (
     ChosenGuesses,
     RankedCanaries,
@@ -171,6 +178,8 @@ def one_run(
     level = 1 - _checks.inside_unit(confidence=confidence)
     curve = None if claim is None else curve_of(claim, "claim")
     if isinstance(method, IndependentCanaries):
+        if claim is not None:
+            need_mechanism(claim)
         return _as_many_runs(scores, level)
     ranking = _ranking(scores)
     if method is None:
@@ -193,9 +202,11 @@ def _shared(several: tuple[Guessing, ...], level: float) -> tuple[PlannedGuesses
     """The user's own numbers of guesses, with the shares of the level that they name."""
     for each in several:
         _checks.instance(Guessing, "audit.Guessing(...)", method=each)
-    total = sum(each.share for each in several)
-    if not 0 < total <= 1 + 1e-12:
-        _checks.refuse("the shares of the guesses", "add up to at most 1, and be of some", total)
+    if not several:
+        _checks.refuse("method", "hold at least one audit.Guessing(...)", [])
+    if sum(each.share for each in several) > 1 + 1e-12:
+        rule = "give each Guessing a share=, together at most 1"
+        _checks.refuse("method", rule, list(several))
     return tuple(
         PlannedGuesses(each.guesses_in, each.guesses_out, level * each.share) for each in several
     )
@@ -223,6 +234,7 @@ def _as_many_runs(scores: Scores, level: float) -> RankEvidence:
         method=IndependentCanaries.name,
         about=IndependentCanaries.about,
         assumptions=(IndependentCanaries.assumption,),
+        mechanism_alone=True,
     )
 
 

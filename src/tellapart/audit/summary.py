@@ -141,6 +141,11 @@ class AuditSummary:
         return self.evidence is not None and not self.evidence.can_refute
 
     @property
+    def mechanism_alone(self) -> bool:
+        """Whether what is refuted is the stated mechanism, not differential privacy."""
+        return self.evidence is not None and self.evidence.mechanism_alone
+
+    @property
     def ledger(self) -> LevelBudget | None:
         """The multiple-testing budget; None where nothing was tested."""
         return None if self.evidence is None else self.evidence.ledger
@@ -214,6 +219,7 @@ def _summarised(
     reasons: tuple[str, ...] = ("Without a claim there is no verdict.",)
     if not result.can_refute:
         sure, reasons = "by a Bayesian bound", (*reasons, REFUTES_NOTHING)
+    reasons = (*reasons, result.about) if result.about else reasons
     headline = f"NO CLAIM: what the {_SAMPLES.get(result.design, 'scores')} show, {sure}"
     return _tested(result, headline, (*reasons, *_against(scores)), scores, deltas)
 

@@ -12,12 +12,19 @@ from tellapart._numeric.text import short
 from tellapart._shown import Plotted
 from tellapart.audit.alternatives import LARGE, alternative, weakest_found
 from tellapart.audit.bounds import LowerBound, percent
-from tellapart.audit.evidence.base import Design, Evidence, Finding, stated_neighbours
+from tellapart.audit.evidence.base import (
+    Design,
+    Evidence,
+    Finding,
+    need_mechanism,
+    stated_neighbours,
+)
 from tellapart.audit.models_needed import curve_needs_less
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.errors import NotCertified, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
+from tellapart.mechanisms.training import dp_sgd_in_words
 from tellapart.neighbours import Neighbours
 
 # Where so many times the samples are needed, other claims and designs are pointed to.
@@ -27,7 +34,10 @@ _PLANNED = " audit.plan and tellapart plan say what other designs could show."
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
 # Where the ε of a claim that names no δ is told, unless it has one at 0.
 _DEFAULT = 1e-5
-NOTHING_TESTED = "Nothing was tested."
+NOT_TESTED = (
+    "The claim was not tested, as no outcome could have refuted it; the lower bound stands by "
+    "itself."
+)
 NOT_REFUTED = "Not refuted does not mean that the claim is true."
 # How surely samples must speak against a claim before more of them are promised anything: the
 # luckiest look of many lies beyond nearly every true claim that is tight.
@@ -188,13 +198,15 @@ class Verdict(Plotted):
 
     def _budget(self) -> list[str]:
         """How the level was divided; `evidence.ledger` has it in full."""
-        ledger = self.evidence.ledger
-        return [f"{ledger.title}: {ledger.sharing}."] if self.evidence.can_refute else []
+        return [self.evidence.ledger.in_short] if self.evidence.can_refute else []
 
     @property
     def headline(self) -> str:
         """The verdict in one line."""
         outcome, how = self.outcome
+        if self.evidence.mechanism_alone:
+            instead = ", not differential privacy itself" if self.refuted else ""
+            return f"{outcome}: the mechanism {self.name}, its canaries independent{instead}, {how}"
         replaced = self.evidence.neighbours is Neighbours.REPLACE
         tested = " under replace-one neighbours" if replaced else ""
         if replaced and stated_neighbours(self.claim) is None:
@@ -233,7 +245,7 @@ class Verdict(Plotted):
             lines.append(self.evidence.about)
         if self.finding is None:
             tested = self.could_refute and not self.allows_all
-            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
+            lines.append(NOT_REFUTED if tested else NOT_TESTED)
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
         if not self.evidence.can_refute or self.allows_all:
@@ -319,6 +331,8 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
+    if evidence.mechanism_alone:
+        need_mechanism(claim)
     finding = evidence.finding(claim)
     return Verdict(
         claim, evidence, finding, name or describe(claim), remarks=_as_compared(claim, evidence)
@@ -345,9 +359,11 @@ def describe(claim: Subject) -> str:
     >>> import tellapart as ta
     >>> describe(ta.Laplace(2).curve())
     'of the curve of Laplace(scale=2.0)'
+    >>> describe(ta.dp_sgd(noise_multiplier=1, sampling_rate=0.01, steps=1_000))
+    'DP-SGD with noise multiplier 1, sampling rate 0.01, 1,000 steps'
     """
     if isinstance(claim, Mechanism):
-        return f"{claim!r}"
+        return dp_sgd_in_words(claim) or f"{claim!r}"
     if isinstance(claim, GuaranteeCurve):
         return f"ε = {short(claim.claimed_epsilon)}, δ = {short(claim.claimed_delta)}"
     if isinstance(claim, GaussianCurve):

@@ -12,10 +12,10 @@ from tellapart._checks import Array
 from tellapart._numeric import solve
 from tellapart._numeric.text import short
 from tellapart.errors import InvalidArgument, NotCertified
-from tellapart.mechanisms.base import Mechanism, Sampling
+from tellapart.mechanisms.base import ADD_REMOVE, Mechanism, Sampling
 from tellapart.mechanisms.batches.poisson_replace_one import PoissonReplaceOne
 from tellapart.mechanisms.batches.truncated_poisson import TruncatedPoisson
-from tellapart.mechanisms.combine import Repeated, Step
+from tellapart.mechanisms.combine import Repeated, Sampled, Step
 from tellapart.mechanisms.combine import Sequence as Composition
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.neighbours import Neighbours
@@ -96,6 +96,17 @@ def dp_sgd(
     if scheme is Sampling.SHUFFLED and epochs is not None:
         return _shuffled(step, epochs, _checks.whole(1, batch_size=batch_size), plan.size)
     return _scheduled(step, plan.rate, plan.steps, scheme)
+
+
+def dp_sgd_in_words(mechanism: Mechanism) -> str:
+    """Training on Poisson batches, by its noise multiplier; empty for any other mechanism."""
+    match mechanism:
+        case Repeated(Sampled(Gaussian(sigma, reach), rate, Sampling.POISSON), steps):
+            if mechanism.neighbours is ADD_REMOVE:
+                many = f"{steps:,} {'step' if steps == 1 else 'steps'}"
+                noise = short(sigma / reach)
+                return f"DP-SGD with noise multiplier {noise}, sampling rate {short(rate)}, {many}"
+    return ""
 
 
 class _Plan(NamedTuple):

@@ -335,14 +335,16 @@ def _finished(report: Report, subject: Subject | None, known: Known, filed: _Fil
     """With what people said, and the checklist."""
     stated = {**known.stated, **({"unit": filed.unit} if filed.unit else {})}
     established, refuted = dict(known.established), dict[str, str]()
-    if report.watched is not None and report.watched.not_as_stated:
+    mechanism_alone = report.summary is not None and report.summary.mechanism_alone
+    watched = report.watched
+    if (watched and watched.not_as_stated) or (mechanism_alone and report.refuted):
         # What was computed is of another mechanism than the one that was run.
         refuted["mechanism"] = f"{report.headline}."
         established.pop("epsilon", None)
         stated["epsilon"] = _OF_ANOTHER
     if report.refuted:
         refuted["tested"] = _tested(report)
-        if report.watched is None or report.watched.not_private:
+        if not mechanism_alone and (watched is None or watched.not_private):
             refuted["epsilon"] = f"{report.headline}."
     elif report.refuted is False:
         established["tested"] = _tested(report)

@@ -207,12 +207,41 @@ def test_independent_canaries_are_many_runs_that_refute_the_stated_mechanism():
     assert evidence.epsilon_lower(1e-5).value > EVIDENCE["by count"].epsilon_lower(1e-5).value
     verdict = audit.judge(ta.Gaussian(2.0), evidence)
     assert verdict.refuted
+    assert verdict.headline == (
+        "REFUTED: the mechanism Gaussian(sigma=2.0), its canaries independent, not differential "
+        "privacy itself, at 90 % confidence"
+    )
     assert any("not differential privacy" in reason for reason in verdict.reasons())
+    stands = audit.judge(ta.Gaussian(0.3), evidence)
+    assert stands.headline.startswith(
+        "NOT REFUTED: the mechanism Gaussian(sigma=0.3), its canaries independent, at"
+    )
     assert any("independent of each other" in said for said in evidence.assumptions)
     with pytest.raises(ta.InvalidArgument, match="fair coin"):
         audit.one_run(
             audit.Scores(np.arange(90.0), np.arange(10.0)), method=audit.IndependentCanaries()
         )
+
+
+BARE = {
+    "ε and δ": ta.guarantee(epsilon=1, delta=1e-5),
+    "μ": gaussian(1.0),
+    "a promise": ta.Promise(epsilon=1),
+    "a curve": ta.Gaussian(2.0).sampled(0.1).curve(),
+}
+
+
+@pytest.mark.parametrize("claim", BARE.values(), ids=BARE)
+def test_a_claim_without_a_mechanism_makes_no_canaries_independent(claim):
+    scores = audit.Scores(*_sides(4.0))
+    rule = "claim must be a mechanism .*state the mechanism.*or leave out"
+    with pytest.raises(ta.InvalidArgument, match=rule):
+        audit.one_run(scores, method=audit.IndependentCanaries(), claim=claim)
+    evidence = audit.one_run(scores, 0.95, audit.IndependentCanaries())
+    for part in (evidence, audit.together({"by gradient": evidence})):
+        with pytest.raises(ta.InvalidArgument, match=rule):
+            audit.judge(claim, part)
+    assert evidence.refutes(claim)  # what it reads, without words
 
 
 def test_the_level_is_divided_as_the_user_says():
@@ -227,9 +256,9 @@ def test_the_level_is_divided_as_the_user_says():
     }
     together = audit.together(parts).epsilon_lower(1e-3).value
     assert evidence.epsilon_lower(1e-3).value == pytest.approx(together)
-    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+    with pytest.raises(ta.InvalidArgument, match="give each Guessing a share=, together at most 1"):
         audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70)])
-    with pytest.raises(ta.InvalidArgument, match="add up to at most 1"):
+    with pytest.raises(ta.InvalidArgument, match="method must hold at least one"):
         audit.one_run(scores, 0.9, [])
     with pytest.raises(ta.InvalidArgument, match="share must be above 0"):
         audit.Guessing(60, share=0.0)

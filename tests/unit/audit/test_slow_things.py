@@ -89,14 +89,22 @@ def test_raising_on_one_input_is_an_output():
 # -- budgets ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-3, 5e-3])
-def test_the_calls_of_a_search_fit_into_a_minute(each):
-    for asked in ((None, None), (4_000, None), (None, 400)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pace.SlowProbe)
-            race, probed = worst_pair._affordable(worst_pair._Counts(*asked), 3_328, each)
-        assert each * (race + 2 * probed) <= pace.MINUTE
-        assert (asked[0] or race, asked[1] or probed) == (race, probed)
+@pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-3, 5e-3, 5e-2])
+@pytest.mark.parametrize("asked", [(None, None), (400, None), (None, 400)])
+def test_the_calls_of_a_search_fit_into_a_minute(each, asked):
+    wanted, rounds = worst_pair._Counts(*asked), worst_pair._rounds(64)
+    (race, probed), fitting = worst_pair._fitting(wanted, rounds, 64, pace.MINUTE / each, 200)
+    assert each * (race + 2 * probed) <= pace.MINUTE
+    assert (asked[0] or race, asked[1] or probed) == (race, probed)
+    assert (fitting == rounds) == (each < 1e-3 or asked[0] is not None)
+    assert race >= (asked[0] or worst_pair._fewest_calls(fitting))
+
+
+def test_a_search_too_slow_for_a_minute_says_the_least_it_takes(monkeypatch):
+    monkeypatch.setattr(pace, "MINUTE", 0.01)
+    least = r"64 calls try one pair, and 200 on each input probe it, .*, the least .* takes"
+    with pytest.warns(pace.SlowProbe, match=rf"{least}, which finds .* \(90 % power\)"):
+        audit.search(slow_sum, domains.Numbers(0.0, 1.0, rows=(1, 2)), claim=CLAIM)
 
 
 def test_a_budget_of_models(monkeypatch):
@@ -118,9 +126,11 @@ def test_defaults_that_take_long_say_how_long_and_what_is_cheaper(monkeypatch):
     monkeypatch.setattr(pace, "MINUTE", 0.1)
     monkeypatch.setattr(training_audit, "_MINUTE", 0.1)
     monkeypatch.setattr(training_audit, "_USUAL", 100)
-    with pytest.warns(pace.SlowProbe, match=r"one call takes .* in all.* seconds= as many as fit"):
+    with pytest.warns(
+        pace.SlowProbe, match=r"one call takes .* in all.*finds.* seconds= as many as fit"
+    ):
         audit.search(slow_sum, domains.Numbers(0.0, 1.0, rows=(1, 2)), claim=CLAIM, tries=1)
-    with pytest.warns(pace.SlowProbe, match=r"one step takes .* only= keeps fewer pairs"):
+    with pytest.warns(pace.SlowProbe, match=r"one step takes .*finds.* only= keeps fewer pairs"):
         audit.step(slow_step, clip=1.0, noise_multiplier=1.0, only=["long canary"])
     with pytest.warns(training_audit.SlowTraining, match=r"100 models take about .*audit.step"):
         audit.training(slow_training, PEOPLE, claim=CLAIM)

@@ -8,6 +8,7 @@ import pytest
 
 import tellapart as ta
 from tellapart import audit
+from tellapart.audit.verdict import describe
 from tellapart.notebook import card
 
 DRAW = np.random.default_rng(7)
@@ -82,7 +83,8 @@ def test_no_verdict_says_that_nothing_was_tested():
     few = audit.Counts(true_positives=2, members=2, false_positives=0, non_members=2)
     said = str(audit.judge(ta.guarantee(epsilon=5), audit.from_counts(few)))
     assert said.startswith("NO VERDICT")
-    assert "Nothing was tested." in said
+    assert "The claim was not tested, as no outcome could have refuted it; the lower bound" in said
+    assert "Nothing was tested" not in said  # the bound was shown
     assert "Not refuted" not in said
 
 
@@ -99,3 +101,33 @@ def test_a_probe_says_that_more_calls_may_choose_another_event():
     said = str(verdict)
     assert "only a better attack" not in said
     assert "may choose another, rarer event: events rarer than about 1 in 200 calls" in said
+
+
+TRAINING = "DP-SGD with noise multiplier 1, sampling rate 0.1, 20 steps"
+
+
+def test_a_training_has_one_name_in_every_verdict_and_plan():
+    claim = ta.dp_sgd(noise_multiplier=1, sampling_rate=0.1, steps=20)
+    watch = audit.watch_updates([30], claim=claim, clip=1.0, records=100, expected_batch=10)
+    step = np.zeros(30)
+    watch.canaries()
+    watch.saw(step, np.zeros((0, 30)), [])
+    for said in (
+        audit.judge(claim, audit.many_runs(SCORES)).headline,
+        watch.verdict().headline,
+        str(audit.plan(claim, seconds=1.0)),
+    ):
+        assert TRAINING in said
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        ta.Gaussian(1).sampled(0.1),  # one step, which nobody calls a training
+        ta.dp_sgd(1, 0.1, 20, neighbours=ta.Neighbours.ZERO_OUT),
+        ta.dp_sgd(1, 0.1, 20, scheme=ta.Sampling.WITHOUT_REPLACEMENT),
+    ],
+    ids=repr,
+)
+def test_what_those_words_would_hide_is_named_as_it_is_typed(claim):
+    assert describe(claim) == repr(claim)

@@ -530,6 +530,11 @@ def test_every_command_draws(run, tmp_path, command):
             "mechanism must be given as any:epsilon=…,[delta=…] or any:mu=… or any:zcdp=…",
         ),
         ("risk laplac --epsilon 1", "mechanism must be one of any, laplace, "),
+        (
+            "plan gaussian --mu 0.5 --seconds 1",
+            "mechanism must be given as gaussian:sigma=…,[sensitivity=…] or gaussian:epsilon=…,"
+            "delta=…,[sensitivity=…], or any:mu=0.5 for every mechanism that promises it, got",
+        ),
         ("risk laplace --epsilon -1", "--epsilon must be finite and at least 0, got -1.0"),
         ("risk laplace:epsilon=1 --epsilon 2", "mechanism must give epsilon only once"),
         ("risk --epsilon 1 --prior 2", "--prior must lie in [0, 1], got 2.0"),

@@ -306,6 +306,24 @@ def test_independent_canaries_refute_the_stated_mechanism_and_say_so(parsed):
     assert audit.judge(claim, evidence).refuted
     assert audit.IndependentCanaries.about in found["reasons"]
     assert audit.IndependentCanaries.assumption in found["assumptions"]
+    assert "not differential privacy itself" in found["headline"]
+    states = {item["key"]: item["state"] for item in found["checklist"]}
+    assert (states["mechanism"], states["epsilon"]) == ("refuted", "stated")
+
+
+@pytest.mark.parametrize("claim", ["--epsilon 1 --delta 1e-5", "--mu 0.5"])
+def test_independent_canaries_need_a_mechanism(run, claim):
+    code, _, err = run(f"{ONE} {claim} --method independent")
+    assert code == 2
+    said = " ".join(err.split())
+    assert "--mechanism gaussian --sigma 2" in said
+    assert "leave out" in said
+    assert "--method independent" in said
+
+
+def test_independent_canaries_without_a_claim_say_what_they_are_of(parsed):
+    found = parsed(f"{ONE} --method independent", code=3)
+    assert audit.IndependentCanaries.about in found["reasons"]
 
 
 def test_one_run_says_what_it_rests_on(run):

@@ -29,6 +29,8 @@ from tellapart.curve.composition.group_privacy import group_curve
 from tellapart.curve.guarantees import gaussian
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.base import Mechanism
+from tellapart.mechanisms.combine import parts_of
+from tellapart.mechanisms.custom import Promise
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.neighbours import Neighbours
 
@@ -169,6 +171,7 @@ class Evidence(Displayed, ABC):
     can_refute: bool = True
     as_many: str = "as many"  # what `scaled` has more of, where it is not samples alone
     about: str = ""  # what it speaks of, where that is less than the whole mechanism
+    mechanism_alone: bool = False  # it refutes the stated mechanism, not differential privacy
     assumptions: tuple[str, ...] = ()  # what is taken on trust, where the design does not say it
     neighbours: Neighbours | None = None  # which it compared, where the design says so
     calls: int | None = None  # on each input, all of them; None where nothing was called
@@ -315,6 +318,18 @@ def promised(claim: Subject, compared: Neighbours | None = None) -> TradeoffCurv
     if curve.bound is Bound.UPPER:
         _checks.refuse("claim", "be a promise: exact or from below", curve.bound)
     return for_neighbours(curve, stated_neighbours(claim), compared)
+
+
+def need_mechanism(claim: Subject) -> None:
+    """Refuse a claim that makes no canaries independent: a promise is kept by some that do not."""
+    if not isinstance(claim, Mechanism) or any(isinstance(p, Promise) for p, _ in parts_of(claim)):
+        _checks.refuse(
+            "claim",
+            "be a mechanism where canaries are taken as independent, which no ε, μ or curve makes "
+            "them: state the mechanism, such as ta.Gaussian(sigma=2) (--mechanism gaussian "
+            "--sigma 2), or leave out IndependentCanaries() (--method independent)",
+            claim,
+        )
 
 
 def stated_neighbours(claim: Subject) -> Neighbours | None:

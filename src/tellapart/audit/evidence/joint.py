@@ -40,6 +40,11 @@ class JointEvidence(Evidence):
         """What they speak of, where that is less than the whole mechanism."""
         return " ".join(dict.fromkeys(p.about for p in self.parts.values() if p.about))
 
+    @property
+    def mechanism_alone(self) -> bool:  # type: ignore[override]
+        """Whether any of them speaks of the stated mechanism alone."""
+        return any(part.mechanism_alone for part in self.parts.values())
+
     def telling(self, delta: float = 0.0) -> str:
         """The event of the part that shows most."""
         name, part = max(self.parts.items(), key=lambda item: item[1]._epsilon(delta)[0])

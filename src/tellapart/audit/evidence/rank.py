@@ -46,6 +46,7 @@ class RankEvidence(Evidence):
     calls: int | None = None
     about: str = ""
     assumptions: tuple[str, ...] = ()
+    mechanism_alone: bool = False
     neighbours: Neighbours | None = None
 
     @property

@@ -15,7 +15,7 @@ from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
-from tellapart.audit.alternatives import alternative, weakest_found
+from tellapart.audit.alternatives import planned_finding
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut
 from tellapart.audit.evidence.cuts import CutEvidence
@@ -263,13 +263,11 @@ class _Announced(NamedTuple):
 
     def words(self) -> str:
         """How many calls, how long they take, and the smallest leak that they find."""
-        detected, strength = weakest_found(self._power(roughly=False), self._power(roughly=True))
-        finds = "finds" if detected else "may miss even"
-        leak = alternative(self.claim).words(strength)
+        found = planned_finding(self.claim, self._power(roughly=False), self._power(roughly=True))
         most = ", until decided" if self.until_decided else ""
         return (
-            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {finds} "
-            f"{leak} (90 % power). {_OTHERWISE}"
+            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {found}. "
+            f"{_OTHERWISE}"
         )
 
     def _size(self) -> str:

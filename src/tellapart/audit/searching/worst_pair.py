@@ -17,6 +17,7 @@ import numpy as np
 
 from tellapart import _checks, _progress, deadline, run
 from tellapart._numeric.text import short
+from tellapart.audit.alternatives import planned_finding
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.probing import pace
@@ -24,7 +25,7 @@ from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
 from tellapart.audit.probing.calling.outputs import Broken, CallOutputs, joined
 from tellapart.audit.probing.events import EventSearch
-from tellapart.audit.probing.probe_run import FEWEST, probe
+from tellapart.audit.probing.probe_run import FEWEST, planned_power, probe
 from tellapart.audit.searching.domain import Domain
 from tellapart.audit.verdict import Verdict, judge
 from tellapart.errors import InvalidArgument, LimitReached
@@ -91,7 +92,8 @@ class Search:
         if self.skipped:
             sought += f" {self.skipped} more were skipped, as every call on both inputs failed."
         inputs = f"Inputs: d0 = {_short(self.d0)}, d1 = {_short(self.d1)}."
-        return "\n".join([self.verdict.headline, inputs, *self.verdict.reasons(), sought])
+        said = [self.verdict.headline, inputs, *self.verdict.reasons(), sought]
+        return "\n".join([*said, self.verdict.evidence.ledger.in_short])
 
 
 def search(
@@ -115,10 +117,10 @@ def search(
     and ``search_calls`` calls in all are made to choose one. Then it is probed with ``samples``
     fresh calls on each input, as `probe` would with the same seed: the confidence is that of one
     probe, since the search saw none of those calls. Unless told, these are 400,000 and 100,000, or
-    as many as take about a minute; where even the fewest take longer, a warning says so before they
-    are made. ``seconds`` is a budget, as in `probe`: slow functions are tried on fewer pairs, and
-    the search ends where its share of the time does. ``progress`` is told which share of the calls
-    was made, as in `probe`.
+    as many as take about a minute: slow functions are tried on fewer pairs, and a warning says so
+    before the calls are made, with what they would find. ``seconds`` is a budget, as in `probe`,
+    and the search ends where its share of the time does. ``progress`` is told which share of the
+    calls was made, as in `probe`.
 
     >>> import tellapart as ta
     >>> from tellapart.audit import domains
@@ -150,10 +152,18 @@ def search(
         if None in counts or purse.limited:
             first = domain.first(1, run.generator((key, _KEY)))
             caller, each = _timed(mechanism, domain, first, timeout, key)
+            wanted = counts
             if purse.limited:
-                counts, rounds = _fitting(counts, rounds, begin, each, purse)
+                allowed = purse.plannable / each
+                counts, rounds = _fitting(wanted, rounds, begin, allowed, FEWEST)
+                fewest = wanted.race or _fewest_calls(rounds)
+                purse.needed = purse.calls + fewest + pace.in_all(wanted.probe or FEWEST)
+                if purse.needed - purse.calls > allowed:
+                    purse.refuse(each)
             else:
-                counts = _affordable(counts, _fewest_calls(rounds), each)
+                allowed = pace.MINUTE / each
+                counts, rounds = _fitting(wanted, rounds, begin, allowed, pace.LEAST)
+                _notice(wanted, counts, rounds[0].pairs, claim, 1 - confidence, each)
         race_share = counts.race / (counts.race + 2 * counts.probe)
         with _progress.shown(progress, "calls", counts.race + 2 * counts.probe) as tell:
             with deadline.paying(deadline.CallPurse(purse.left * (1 - _FOR_THE_PROBE))):
@@ -215,47 +225,45 @@ def _timed(
 
 
 def _fitting(
-    counts: _Counts, rounds: list[_RaceRound], begin: int, each: float, purse: pace.Purse
+    counts: _Counts, rounds: list[_RaceRound], begin: int, allowed: float, least: int
 ) -> tuple[_Counts, list[_RaceRound]]:
-    """What was asked for, and else as many pairs and calls as fit into the budget."""
-    allowed = purse.plannable / each
-    probed = pace.in_all(counts.probe or FEWEST)
-    fewer = [begin >> k for k in range(begin.bit_length())]
+    """What was asked for, and of the rest as many pairs and calls as fit into those allowed.
+
+    Or the fewest that tell anything, of which each input of the pair chosen gets the ``least``.
+    """
+    probed = pace.in_all(counts.probe or least)
     if counts.race is None:
+        fewer = [begin >> k for k in range(begin.bit_length())]
         plans = [*map(_rounds, fewer), *map(_one_round, fewer)]
         fit = (plan for plan in plans if _fewest_calls(plan) <= allowed - max(probed, allowed / 2))
         rounds = next(fit, plans[-1])
-    fewest = counts.race or _fewest_calls(rounds)
-    purse.needed = purse.calls + fewest + probed
-    if fewest + probed > allowed:
-        purse.refuse(each)
+    fewest = _fewest_calls(rounds)
     race = counts.race or int(min(max((allowed - probed) / 2, fewest), _USUAL.race))
-    if counts.probe is not None:
-        return _Counts(race, counts.probe), rounds
-    return _Counts(race, int(min(max((allowed - race) / 2.5, FEWEST), _USUAL.probe))), rounds
+    probe = counts.probe or int(min(max((allowed - race) / 2.5, least), _USUAL.probe))
+    return _Counts(race, probe), rounds
 
 
-def _affordable(counts: _Counts, least: int, each: float) -> _Counts:
-    """What was asked for, and of the rest as many calls as take about a minute."""
-    allowed = pace.MINUTE
-    fixed = each * ((counts.race or 0) + 2 * (counts.probe or 0))
-    usual = each * (_USUAL.race + 2 * _USUAL.probe)
-    if counts.race or counts.probe:
-        usual = each * (2 * _USUAL.probe if counts.race else _USUAL.race)
-    share = min(max(allowed - fixed, 0) / usual, 1.0)
-    race = counts.race or max(int(share * _USUAL.race), least)
-    probed = counts.probe or pace.affordable(each, each * share * _USUAL.probe)
-    total = each * (race + 2 * probed)
-    if total > 1.01 * allowed or share < 1:
-        warnings.warn(
-            f"one call takes {short(each, 2)} s: {race:,} calls choose a pair of inputs and "
-            f"{probed:,} on each probe it, about {_progress.in_words(total)} in all. search_calls= "
-            "and samples= take as many as you say, seconds= as many as fit; audit.probe of one "
-            "pair you suspect is cheaper",
-            pace.SlowProbe,
-            stacklevel=3,
-        )
-    return _Counts(race, probed)
+def _notice(
+    asked: _Counts, counts: _Counts, pairs: int, claim: Subject, level: float, each: float
+) -> None:
+    """What a search takes and finds, where calls are slow; before they are made."""
+    total = each * (counts.race + 2 * counts.probe)
+    each_way = zip(asked, counts, _USUAL, strict=True)
+    fewer = any(wanted is None and count < usual for wanted, count, usual in each_way)
+    if not fewer and total <= 1.01 * pace.MINUTE:
+        return
+    tried = "try one pair" if pairs == 1 else f"choose a pair, of {pairs} to begin with"
+    too_long = asked == (None, None) and total > 1.01 * pace.MINUTE
+    least = ", the least that a search takes" if too_long else ""
+    finds = planned_finding(claim, planned_power(claim, counts.probe, level, roughly=True))
+    warnings.warn(
+        f"one call takes {short(each, 2)} s: {counts.race:,} calls {tried}, and "
+        f"{counts.probe:,} on each input probe it, about {_progress.in_words(total)} in "
+        f"all{least}, which {finds}. search_calls= and samples= take as many as you say, seconds= "
+        "as many as fit; audit.probe of one pair you suspect is cheaper",
+        pace.SlowProbe,
+        stacklevel=3,
+    )
 
 
 def _part(tell: run.Progress | None, done: float, share: float) -> run.Progress | None:

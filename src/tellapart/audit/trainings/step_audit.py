@@ -15,20 +15,26 @@ import numpy as np
 from tellapart import _checks, _progress, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
+from tellapart.audit.alternatives import planned_finding
 from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import Evidence, Finding, strongest
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.level_budget import Entry
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import asked_for, detect_convention
-from tellapart.audit.probing.probe_run import fewest_calls, probe_scores
+from tellapart.audit.probing.probe_run import fewest_calls, planned_power, probe_scores
 from tellapart.audit.trainings.step_pairs import (
     StepPair,
     StepSetting,
     family,
     most_telling_first,
 )
-from tellapart.audit.verdict import NOT_REFUTED, NOTHING_TESTED, Verdict, describe
+from tellapart.audit.verdict import (
+    NOT_REFUTED,
+    NOT_TESTED,
+    Verdict,
+    describe,
+)
 from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -100,8 +106,8 @@ class StepAudit:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:
             tested = self.verdict.could_refute and not self.verdict.allows_all
-            lines.append(NOT_REFUTED if tested else NOTHING_TESTED)
-        lines += self.verdict.remarks
+            lines.append(NOT_REFUTED if tested else NOT_TESTED)
+        lines += [*self.verdict.remarks, self.evidence.ledger.in_short]
         return "\n".join(lines)
 
 
@@ -180,7 +186,9 @@ def step(
         deadline.before_call()
         releases = releases_of(step, pairs[0], asked | ({"size": 1} if needs_size else {}))
         looks = [StepScores(pair.direction, noise, rate, unit) for pair in pairs]
-        calls = at_most or _affordable(ScoredStep(step, looks[0]), pairs, key, fewest, purse)
+        calls = at_most or _affordable(
+            ScoredStep(step, looks[0]), pairs, promise, share, key, fewest, purse
+        )
         purse.needed = len(pairs) * pace.in_all(calls, batches=takes_size)
         with _progress.shown(progress, "pairs", len(pairs)) as tell:
             for done, place in enumerate(most_telling_first(pairs, setting.clip)):
@@ -222,6 +230,8 @@ def step_pairs() -> tuple[StepPair, ...]:
 def _affordable(
     step: Callable[..., Any],
     pairs: Sequence[StepPair],
+    claim: Subject,
+    level: float,
     seed: int,
     fewest: int,
     purse: pace.Purse,
@@ -237,11 +247,15 @@ def _affordable(
     all_of_them = 2 * len(pairs) * each
     calls = pace.affordable(all_of_them, pace.MINUTE, _USUAL)
     if calls < _USUAL:
+        total = calls * all_of_them
+        least = ", the least that is made unless told" if total > pace.MINUTE else ""
+        finds = planned_finding(claim, planned_power(claim, calls, level, roughly=True))
         warnings.warn(
             f"one step takes {short(each, 2)} s: {calls:,} calls on each input of {len(pairs)} "
-            f"pairs, about {_progress.in_words(calls * all_of_them)} in all, in place of "
-            f"{_USUAL:,}. samples=N takes as many as you say, seconds=S as many as fit; only= "
-            "keeps fewer pairs, and a step that takes size= is called in batches",
+            f"pairs, about {_progress.in_words(total)} in all{least}, where a pair that shows it "
+            f"{finds}; {_USUAL:,} are usual. samples=N takes as many as you say, seconds=S as "
+            "many as fit; only= keeps fewer pairs, and a step that takes size= is called in "
+            "batches",
             pace.SlowProbe,
             stacklevel=3,
         )

@@ -14,7 +14,7 @@ from tellapart.audit.bounds import Basis, LowerBound, percent
 from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.audit.trainings.conformance import ConformanceCheck, StatedTraining, corrected
 from tellapart.audit.trainings.step_bets import StepBets
-from tellapart.audit.verdict import NOT_REFUTED
+from tellapart.audit.verdict import NOT_REFUTED, describe
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.training import dp_sgd
@@ -122,11 +122,7 @@ class WatchVerdict(Displayed):
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        stated = self.stated
-        claim = (
-            f"DP-SGD with noise multiplier {short(stated.noise)}, sampling rate "
-            f"{short(stated.rate)}, {stated.steps:,} steps"
-        )
+        claim = describe(self.claim)
         if not self.refuted:
             return f"NOT REFUTED: {claim}, at {percent(self.confidence)} confidence"
         reasons = [self._leak] if self.not_private else []

@@ -37,8 +37,8 @@ class MethodOptions:
             "split: one rank, chosen on held-out scores; band: a band over all thresholds; "
             "fixed: --threshold; joint-beta, jeffreys: Bayesian bounds, which cannot refute. "
             "For one-run: leave it out, and the claim fixes how many canaries to guess; split; or "
-            "independent: canaries independent by the claim, which refutes the stated mechanism, "
-            "not differential privacy.",
+            "independent: canaries independent by the claim, a mechanism: that is refuted, not "
+            "differential privacy.",
             show_default=False,
         ),
     ] = None

@@ -429,4 +429,6 @@ def _refuse(name: str, values: Mapping[str, Any]) -> Subject:
     if lacking:
         return _checks.refuse("mechanism", f"have {_fewest(lacking)}, too", shown)
     _refuse_apart(name, values, shown)
-    return _checks.refuse("mechanism", f"be given as {_ways(name)}", shown)
+    promise = any(way.fits(values) for way in KINDS["any"].ways)
+    instead = f", or {_shown('any', values)} for every mechanism that promises it" * promise
+    return _checks.refuse("mechanism", f"be given as {_ways(name)}{instead}", shown)

@@ -160,6 +160,8 @@ def test_what_was_tried_is_said_and_costs_nothing():
     assert said.startswith("REFUTED: the claim ε = 1")
     assert f"Inputs: d0 = {found.d0}, d1 = {found.d1}." in said
     assert f"Search: {len(found.tried)} pairs of inputs, with {found.calls:,} calls" in said
+    assert said.splitlines()[-1] == str(found.verdict).splitlines()[-1]
+    assert said.splitlines()[-1].startswith("Multiple-testing budget (α = 5 %): ")
     assert repr(found).startswith("Search(REFUTED")
 
 
