@@ -365,9 +365,9 @@ class _Question:
             lambda calls: could_refute(self.claim, calls, self.level),
         )
         stops = []
-        found = design.detectable or math.inf
-        for strength in sorted({found, HALVED}):
-            if not found <= strength < math.inf:  # it stops as it gives up
+        weakest = design.detectable or math.inf
+        for strength in sorted({weakest, HALVED}):
+            if not weakest <= strength < math.inf:  # it stops as it gives up
                 continue
             calls = math.ceil(played(strength).calls)
             leak = alternative(self.claim).words(strength)

@@ -263,10 +263,10 @@ class _Announced(NamedTuple):
 
     def words(self) -> str:
         """How many calls, how long they take, and the smallest leak that they find."""
-        found = planned_finding(self.claim, self._power(roughly=False), self._power(roughly=True))
+        finds = planned_finding(self.claim, self._power(roughly=False), self._power(roughly=True))
         most = ", until decided" if self.until_decided else ""
         return (
-            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {found}. "
+            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {finds}. "
             f"{_OTHERWISE}"
         )
 

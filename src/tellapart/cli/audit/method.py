@@ -138,6 +138,9 @@ class MethodOptions:
         if {len(side) for side in sides} != {count}:
             refuse("--guesses-out", "be given as often as --guesses-in", self.guesses_out)
         shares = [_share(share) for share in self.share] or [1 / count] * count
+        if sum(shares) > 1 + 1e-12:
+            rule = "add up to at most 1, the level of all guesses"
+            refuse("--share", rule, " ".join(self.share))
         return [Guessing(*each) for each in zip(*sides, shares, strict=True)]
 
     def for_one_model(self, prior: float | None) -> None:
