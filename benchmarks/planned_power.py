@@ -22,6 +22,7 @@ from _timing import versions
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit import Access
+from tellapart.audit.probing.pace import in_all
 
 POINTS = 0.03
 HEAD = """# Planned power, and what audits find
@@ -44,15 +45,16 @@ class Case:
     access: Access
     count: int
     audited: Callable[[Any, int, float, int], bool]
-    units: float = 1.0  # of a second, that one sample takes
+    pairs: int = 0  # of inputs that are called
     until_decided: bool = False
+    bets: bool = False  # of a watched training, and not its tests of conformance
 
     def planned(self) -> audit.planning.PlannedDesign:
         """The design of this count."""
-        budget = self.count * self.units
+        budget = self.pairs * in_all(self.count) or self.count
         canaries = self.count if self.access is Access.ONE_RUN else 1_000
         designs = audit.plan(
-            self.claim, seconds=1.0, budget=budget, available=self.access, canaries=canaries
+            self.claim, seconds=1.0, budget=float(budget), available=self.access, canaries=canaries
         ).designs
         return next(each for each in designs if bool(each.stops) == self.until_decided)
 
@@ -63,7 +65,8 @@ def noisy(claim: Any, x: float) -> Callable[..., Any]:
         return lambda data, rng, size=None: len(data) + rng.laplace(0, claim.scale / x, size)
     if isinstance(claim, ta.Gaussian):
         return lambda data, rng, size=None: len(data) + rng.normal(0, claim.sigma / x, size)
-    lie = 1 / (1 + math.exp(claim.claimed_epsilon * x))
+    epsilon = claim.epsilon if isinstance(claim, ta.RandomizedResponse) else claim.claimed_epsilon
+    lie = 1 / (1 + math.exp(epsilon * x))
     return lambda data, rng, size=None: 1 * ((len(data) == 2) ^ (rng.random(size) < lie))
 
 
@@ -106,36 +109,42 @@ def scored(claim: Any, count: int, x: float, seed: int, *, one_run: bool) -> boo
     return evidence.refutes(claim)
 
 
-def watched(claim: Any, count: int, x: float, seed: int) -> bool:
-    """Steps of a training whose last layer of ten weights has x times too little noise."""
+def watched(claim: Any, count: int, x: float, seed: int, *, bets: bool = False) -> bool:
+    """Steps of a training with x times too little noise: in one of 20 layers, or for bets in all.
+
+    Each layer has ten weights.
+    """
     rng = np.random.default_rng((seed, 7))
     watch = audit.watch_updates([10] * 20, claim=claim, clip=1.0, records=50, seed=seed)
     for _ in range(count):
         batch = np.flatnonzero(rng.random(50) < claim.base.rate)
         canaries = watch.canaries()
         norms = np.linalg.norm(canaries, axis=1, keepdims=True)
-        noise = rng.normal(size=200) / np.repeat([1.0, x], [190, 10])
+        noise = rng.normal(size=200) / np.repeat([x if bets else 1.0, x], [190, 10])
         release = (canaries / np.maximum(norms, 1.0)).sum(axis=0) + noise
         watch.saw(release, np.zeros((len(batch), 200)), batch)
-    return "noise of a layer" in watch.verdict().refuting
+    verdict = watch.verdict()
+    return verdict.not_private if bets else "noise of a layer" in verdict.refuting
 
 
 LAPLACE, GAUSSIAN, BARE = ta.Laplace(1.0), ta.Gaussian(1.0), ta.guarantee(1.0)
 TRAINING = ta.dp_sgd(1.0, sampling_rate=0.01, steps=1_000)
 WATCHED = ta.dp_sgd(1.0, sampling_rate=0.1, steps=60)
+WEAKER = ta.dp_sgd(4.0, sampling_rate=0.01, steps=1_000)
+DECIDED = partial(probed, until_decided=True)
 CASES = (
     *(
-        Case(name, claim, Access.FUNCTION, count, probed, 2.0)
+        Case(name, claim, Access.FUNCTION, count, probed, 1)
         for name, claim in (("Laplace, ε = 1", LAPLACE), ("Gaussian, σ = 1", GAUSSIAN))
         for count in (200, 2_000, 20_000)
     ),
-    Case("ε = 1", BARE, Access.FUNCTION, 2_000, probed, 2.0),
-    *(
-        Case("ε = 1", BARE, Access.FUNCTION, count, partial(probed, until_decided=True), 2.0, True)
-        for count in (300, 2_000)
-    ),
-    *(Case("DP-SGD, σ = 1", TRAINING, Access.STEP, count, stepped, 10.0) for count in (200, 2_000)),
+    Case("ε = 1", BARE, Access.FUNCTION, 2_000, probed, 1),
+    *(Case("ε = 1", BARE, Access.FUNCTION, count, DECIDED, 1, True) for count in (300, 2_000)),
+    Case("ε = 3", ta.guarantee(3.0), Access.FUNCTION, 300, DECIDED, 1, True),
+    *(Case("DP-SGD, σ = 1", TRAINING, Access.STEP, count, stepped, 5) for count in (200, 2_000)),
+    Case("DP-SGD, σ = 4", WEAKER, Access.STEP, 60, stepped, 5),
     Case("DP-SGD, σ = 1", WATCHED, Access.STEPS, 60, watched),
+    Case("DP-SGD, σ = 1", WATCHED, Access.STEPS, 60, partial(watched, bets=True), bets=True),
     *(
         Case("Gaussian, σ = 1", GAUSSIAN, Access.TRAININGS, count, partial(scored, one_run=False))
         for count in (100, 1_000)
@@ -145,7 +154,14 @@ CASES = (
         Case("Gaussian, σ = 1", GAUSSIAN, Access.ONE_RUN, count, partial(scored, one_run=True))
         for count in (100, 1_000, 10_000)
     ),
-    Case("ε = 1", BARE, Access.ONE_RUN, 1_000, partial(scored, one_run=True)),
+    *(
+        Case(name, claim, Access.ONE_RUN, count, partial(scored, one_run=True))
+        for name, claim, count in (
+            ("Laplace, ε = 1", LAPLACE, 500),
+            ("randomised response, ε = 1", ta.RandomizedResponse(1.0), 5_000),
+            ("ε = 1", BARE, 1_000),
+        )
+    ),
 )
 NAMES = {
     Access.FUNCTION: "`audit.probe`",
@@ -177,20 +193,20 @@ def rows(draws: int, missed: list[str]) -> Iterator[tuple[str, ...]]:
     chance = 2 * math.sqrt(0.09 / draws)
     for case in CASES:
         design = case.planned()
-        x = design.detectable
+        x = design.not_private if case.bets else design.detectable
         if x is None or design.count != case.count:
             raise ValueError(f"not planned: {case} {design}")
         found = sum(case.audited(case.claim, case.count, x, seed) for seed in range(draws)) / draws
         if abs(found - 0.9) > POINTS + chance:
             missed.append(design.call)
-        until = " until decided" if case.until_decided else ""
+        until = " until decided" if case.until_decided else " by bets" if case.bets else ""
         yield (
             NAMES[case.access] + until,
             case.name,
             f"{case.count:,}",
             f"{x:.3g}",
             f"{found:.1%}".replace("%", " %"),
-            "none" if design.price is None else f"{design.price[0]:,}",
+            "" if case.bets else "none" if design.price is None else f"{design.price[0]:,}",
         )
 
 

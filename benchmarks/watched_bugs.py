@@ -97,7 +97,8 @@ def shown(seeds: int) -> Iterator[tuple[str, ...]]:
             rng = np.random.default_rng((seed, steps))
             coins = rng.random((steps, 45)) < 0.5
             noise, before = rng.normal(size=(2, steps, 45))
-            bets = StepBets(coins + noise, before, coins, np.tile(groups, (steps, 1)), 1.0)
+            places, labels = np.tile(groups, (steps, 1)), tuple(range(5))
+            bets = StepBets(coins + noise, before, coins, places, 1.0, labels)
             bounds.append(bets.mu_lower(0.049))
         low, middle = np.floor(100 * np.quantile(bounds, [0.1, 0.5])) / 100
         yield f"{steps:,}", f"{middle:g}", f"{low:g}"

@@ -14,20 +14,22 @@ Tell = Callable[[float], None]
 
 # Where nobody watches a bar, so many seconds pass between two lines.
 PERIOD = 60.0
-_MINUTE, _HOUR = 60.0, 3600.0
+_MINUTE, _HOUR, _DAY = 60.0, 3_600.0, 86_400.0
 
 
 def in_words(seconds: float) -> str:
     """A time as people say it.
 
-    >>> in_words(42), in_words(100), in_words(9_000)
-    ('42 s', '2 min', '2.5 h')
+    >>> in_words(0.33), in_words(42), in_words(150), in_words(9_000), in_words(1e7)
+    ('0.33 s', '42 s', '2.5 min', '2.5 h', '116 days')
     """
-    if seconds < 1.5 * _MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < 1.5 * _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    return f"{short(seconds / _HOUR, 2)} h"
+    if seconds < 100:
+        return f"{short(seconds, 2)} s"
+    if seconds < 100 * _MINUTE:
+        return f"{short(seconds / _MINUTE, 2)} min"
+    if seconds < 2 * _DAY:
+        return f"{short(seconds / _HOUR, 2)} h"
+    return f"{round(seconds / _DAY):,} days"
 
 
 class TimeLeft:

@@ -16,6 +16,7 @@ from opacus.optimizers import DPOptimizer
 from opacus_trainings import (
     BUGS,
     CLIP,
+    DATA,
     LEAKING,
     NOISE,
     RATE,
@@ -26,10 +27,12 @@ from opacus_trainings import (
     watched,
 )
 from torch import nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 import tellapart as ta
-from tellapart import audit
+from tellapart import audit, report
+from tellapart.audit.trainings.conformance import corrected
+from tellapart.audit.trainings.watch_power import CHECKS
 from tellapart.audit.trainings.watch_verdict import BETS
 from tellapart.errors import InvalidArgument, Unsupported
 
@@ -84,12 +87,16 @@ def test_right_trainings_are_spared(how):
     assert verdict.steps == 30
 
 
+def test_plans_know_how_many_tests_of_conformance_there_are():
+    assert len(watched(0, steps=2).checks) == CHECKS
+
+
 @pytest.mark.slow
 def test_right_trainings_are_spared_at_their_level():
     """A hundred trainings: each part at the level it was given."""
     verdicts = [watched(seed) for seed in range(1_000, 1_100)]
     refuted = sum(verdict.refuted for verdict in verdicts)
-    least = [min(9 * check.p_value for check in verdict.checks) for verdict in verdicts]
+    least = [min(corrected(verdict.checks)) for verdict in verdicts]
     assert refuted <= binom.isf(0.01, len(verdicts), 0.05)
     assert sum(p <= 0.05 for p in least) <= binom.isf(0.01, len(verdicts), 0.05)
 
@@ -185,6 +192,48 @@ def test_batch_norm_is_found():
         optimizer.step()
     assert GRADIENTS in watch.verdict().refuting
     assert "too few" in str(watch.verdict())
+
+
+class Wrapped(nn.Module):
+    """Called, or answering, as models of other kinds do."""
+
+    def __init__(self, inner, *, rows=True, more=False):
+        super().__init__()
+        self.inner, self.rows, self.more = inner, rows, more
+
+    def forward(self, x, mask=None):
+        output = self.inner(x)
+        return (output, x) if self.more else output
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "said"),
+    [
+        (lambda model, x: model(x)[0], True, "returns more than a tensor"),
+        (lambda model, x: model(x=x), False, "takes more than tensors"),
+        (lambda model, x: model(x, torch.ones(1, 3)), False, "takes more than tensors"),
+    ],
+    ids=["a tuple", "by name", "a mask for all"],
+)
+def test_models_that_cannot_be_asked_record_by_record_are_not_checked(asked, more, said):
+    """A layer mixes examples, and nobody can say so; the loop goes on."""
+    model, optimizer, loader, loss = private(4, net=Wrapped(network(Mixed()), more=more))
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model)
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss(asked(model, x), y).backward()
+        optimizer.step()
+    assert said in str(watch.verdict())
+
+
+def test_the_claim_is_the_one_stated():
+    model, optimizer, loader, loss = private(4)
+    claim = ta.dp_sgd(NOISE, sampling_rate=RATE, steps=60, neighbours=ta.Neighbours.ZERO_OUT)
+    watch = audit.watch(optimizer, loader, claim=claim, clip=CLIP)
+    train(model, optimizer, loader, loss, 3)
+    verdict = watch.verdict()
+    assert verdict.claim == claim
+    assert "added or removed" in verdict.epsilon_if_steps_alike(1e-5).method
 
 
 def test_wrong_gradients_of_a_layer_are_found():
@@ -308,6 +357,24 @@ def test_batches_of_two_loops_at_once_are_no_fact():
     assert "batches" in looking(14, cut=40, peek=False, steps=8).verdict().refuting
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_that_a_loop_skips_are_no_fact(workers):
+    model, optimizer, loader, loss = private(14)
+    loader = DataLoader(DATA, batch_sampler=loader.batch_sampler, num_workers=workers)
+    loader.sample_rate = RATE
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP)
+    for _ in range(5):
+        for at, (x, y) in enumerate(loader):
+            if at % 3 == 1:
+                continue
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            optimizer.step()
+    verdict = watch.verdict()
+    assert not verdict.refuted, verdict
+    assert "no step used some of those that were drawn" in str(verdict)
+
+
 def test_a_loop_that_begins_anew_for_every_step_is_spared():
     model, optimizer, loader, loss = private(15)
     watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP)
@@ -320,8 +387,51 @@ def test_a_loop_that_begins_anew_for_every_step_is_spared():
     assert watch.updates.sums.drawn.sum() == sum(watch.updates.sums.sizes)
 
 
+def test_a_training_that_just_began_says_so():
+    model, optimizer, loader, loss = private(16)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, confidence=0.999)
+    train(model, optimizer, loader, loss, 1)
+    verdict = watch.verdict()
+    assert "60 steps, 1 of 60 steps watched, at 99.9 % confidence" in verdict.headline
+    assert not verdict.could_refute
+    assert "no verdict. 1 step is too few" in str(verdict)
+    assert "no verdict, as there are too few steps" in report.page(report.of(verdict))
+    watch.stop()
+    watch.stop()
+
+
+def test_a_gradient_that_is_no_number_is_said_to_be_that():
+    model, optimizer, loader, loss = private(17)
+    watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model)
+    for at, (x, y) in zip(range(4), loader, strict=False):
+        optimizer.zero_grad()
+        (loss(model(x), y) * (float("nan") if at == 3 else 1.0)).backward()
+        optimizer.step()
+    said = str(watch.verdict())
+    assert "holds NaN or infinity" in said
+    assert "noise that is no number" in said
+    assert "no noise" not in said
+    assert "draws anew" not in said
+
+
+@pytest.mark.parametrize(
+    ("bug", "first"),
+    [("rate x 2", "sampling rate"), ("clip each layer", "canaries in every layer")],
+)
+def test_what_is_wrong_comes_before_what_follows_from_it(bug, first):
+    assert watched(2, BUGS[bug]).failed[0].name == first
+
+
 def test_wrong_arguments_are_refused_by_name():
     model, optimizer, loader, _ = private(12)
+    with pytest.raises(
+        InvalidArgument, match="model must be the module that make_private returned"
+    ):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=model._module)
+    with pytest.raises(InvalidArgument, match="model must be the module whose parameters"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=private(13)[0])
+    with pytest.raises(InvalidArgument, match="clip must be the clipping norm of the optimizer, 1"):
+        audit.watch(optimizer, loader, claim=CLAIM, clip=2.0)
     with pytest.raises(InvalidArgument, match="optimizer must be what Opacus"):
         audit.watch(torch.optim.SGD(model.parameters()), loader, claim=CLAIM, clip=CLIP)
     with pytest.raises(InvalidArgument, match="model must be the module"):

@@ -111,7 +111,7 @@ def lower_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
     """The largest p under which k or more successes are no likelier than the level, or less."""
     k, n = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     inner = np.maximum(k, 1.0)
-    p = np.asarray(betaincinv(inner, n - inner + 1, level * (1 - _SLACK)))
+    p = _number(betaincinv(inner, n - inner + 1, level * (1 - _SLACK)), 0.0)
     for step in 4.0 ** np.arange(-25, 1):
         over = upper_tail(inner, n, p) > level * (1 - _SLACK / 10)
         if not np.any(over):
@@ -120,11 +120,16 @@ def lower_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
     return np.where(k == 0, 0.0, p)
 
 
+def _number(limit: Array, none: float) -> Array:
+    """A limit; at levels next to 0 SciPy may have no number for it."""
+    return np.where(np.isnan(limit), none, limit)
+
+
 def upper_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
     """The least p under which k or fewer successes are no likelier than the level, or more."""
     k, n = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
     inner = np.minimum(k, n - 1)
-    p = np.asarray(betainccinv(inner + 1, n - inner, level * (1 - _SLACK)))
+    p = _number(betainccinv(inner + 1, n - inner, level * (1 - _SLACK)), 1.0)
     for step in 4.0 ** np.arange(-25, 1):
         over = lower_tail(inner, n, p) > level * (1 - _SLACK / 10)
         if not np.any(over):

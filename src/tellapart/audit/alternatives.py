@@ -20,6 +20,7 @@ from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
 from tellapart.curve.guarantees import gaussian, profile_lines
+from tellapart.curve.loss_tails import sketched
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.choice import UnaryEncoding
@@ -169,9 +170,9 @@ def weakest_found(
     try:
         while not enough(high):
             deadline.check()
-            low, high = high, high * 1.5
-            if high > STRONGEST:
-                return False, low
+            if high == STRONGEST:
+                return False, high
+            low, high = high, min(1.5 * high, STRONGEST)
     except NotCertified:  # no curve is known for so little noise
         return False, low
     while high - low > max(_CLOSE * (high - 1), _NEAREST):
@@ -190,6 +191,14 @@ def planned_finding(
     detected, strength = weakest_found(power, roughly)
     leak = alternative(claim).words(strength)
     return f"{'finds' if detected else 'may miss even'} {leak} (90 % power)"
+
+
+def against_alternatives(
+    claim: Subject, power: Callable[[TradeoffCurve], float]
+) -> Callable[[float], float]:
+    """The power against each strength of a claim's alternatives, of that against a curve."""
+    family = alternative(claim)
+    return lambda strength: power(sketched(family.curve(strength)))
 
 
 class _Enough:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -131,11 +132,11 @@ def divided(
     rule = f'a mapping from {what} to their shares of the level, such as {{"a": 0.5}}'
     _checks.instance(Mapping, rule, shares=shares)
     for each in (names, shares):
-        as_text = [str(name) for name in each]
-        if alike := [name for name in as_text if as_text.count(name) > 1]:
+        times = Counter(map(str, each))
+        if alike := [name for name, seen in times.items() if seen > 1]:
             _checks.refuse("shares", f"be of {what} whose names differ as text", alike[0])
     given = {str(name): _share(name, share) for name, share in shares.items()}
-    if unknown := [name for name in given if name not in map(str, names)]:
+    if unknown := sorted(given.keys() - set(map(str, names))):
         known = _checks.shortened(", ".join(map(str, names)))
         _checks.refuse("shares", f"be of {what} that there are ({known})", unknown[0])
     total = sum(given.values())

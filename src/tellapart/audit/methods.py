@@ -111,8 +111,8 @@ class Credible:
 class Guessing:
     """In one run, guess "in" of so many canaries and "out" of so many, fixed beforehand.
 
-    Of several, each gets its ``share`` of the level: one_run(scores, method=[Guessing(60, 60, 0.8),
-    Guessing(300, 300, 0.2)]).
+    Of several, each gets its ``share`` of the level, and those without one divide the rest:
+    one_run(scores, method=[Guessing(60, 60, share=0.8), Guessing(300, 300)]).
 
     >>> from tellapart import audit
     >>> scores = audit.Scores(members=range(50, 150), non_members=range(100))
@@ -123,7 +123,7 @@ class Guessing:
 
     guesses_in: int
     guesses_out: int = 0
-    share: float = 1.0
+    share: float | None = None
     name: ClassVar[str] = "numbers of guesses fixed beforehand"
 
     def __post_init__(self) -> None:
@@ -131,10 +131,8 @@ class Guessing:
             object.__setattr__(self, field, _checks.whole(0, **{field: getattr(self, field)}))
         if self.guesses_in + self.guesses_out == 0:
             _checks.refuse("guesses_in + guesses_out", "be at least 1", 0)
-        share = _checks.probability(share=self.share)
-        if share == 0:
-            _checks.refuse("share", "be above 0: without a level nothing is tested", share)
-        object.__setattr__(self, "share", share)
+        if self.share is not None and _checks.probability(share=self.share) == 0:
+            _checks.refuse("share", "be above 0: without a level nothing is tested", self.share)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tellapart import _checks, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
-from tellapart.audit.many_run_audit import at_ranks
-from tellapart.audit.scores import Scores
+from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.curve.closed import GuaranteeCurve
 from tellapart.errors import Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
 
-_MOST = 2_000_000
+MOST_MODELS = 2_000_000
 # Where Gaussian noise has the ε of a claim that names no δ.
 _USUAL_DELTA = 1e-5
 
@@ -30,23 +27,23 @@ def fewest_models(claim: Subject, confidence: float = 0.95, prior: float = 0.5) 
     """
     level = 1 - _checks.inside_unit(confidence=confidence)
     share = _checks.inside_unit(prior=prior)
-    needed = _fewest(claim, share, level)
+    needed = models_needed(claim, share, level)
     if needed is None:
         raise Unsupported(
-            f"refuting this claim takes more than {_MOST:,} models even if every one of them is "
-            "classified rightly: audit the steps of the training instead (audit.plan says what "
+            f"refuting this claim takes more than {MOST_MODELS:,} models even if every one of them "
+            "is classified rightly: audit the steps of the training instead (audit.plan says what "
             f"each design could show). {curve_needs_less(claim, confidence)}".rstrip()
         )
     return needed
 
 
-def _fewest(claim: Subject, share: float, level: float) -> int | None:
-    """The same; None beyond the most."""
+def models_needed(claim: Subject, share: float, level: float) -> int | None:
+    """The same; None beyond `MOST_MODELS`."""
     low, high = 1, 2
     while not refutable(claim, high, share, level):
         deadline.check()
         low, high = high, 2 * high
-        if high > _MOST:
+        if high > MOST_MODELS:
             return None
     return first_whole(lambda models: refutable(claim, models, share, level), low, high)
 
@@ -62,7 +59,7 @@ def curve_needs_less(
         return ""
     delta = curve.claimed_delta or _USUAL_DELTA
     stated = Gaussian.with_epsilon(curve.claimed_epsilon, delta)
-    needed = _fewest(stated, prior, 1 - confidence)
+    needed = models_needed(stated, prior, 1 - confidence)
     if needed is None:
         return ""
     return (
@@ -76,5 +73,4 @@ def refutable(claim: Subject, models: int, prior: float, level: float) -> bool:
     if models < 2:
         return False
     inside = min(max(round(models * prior), 1), models - 1)
-    non_members, members = np.split(np.arange(float(models)), [models - inside])
-    return at_ranks(Scores(members, non_members), level).refutes(claim)
+    return at_ranks(unseen_scores(models, inside), level).could_refute(claim)

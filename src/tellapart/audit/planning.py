@@ -11,23 +11,29 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 
-from tellapart import _checks, deadline
+from tellapart import _checks, _progress, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
-from tellapart.audit.alternatives import SURE, alternative, weakest_found
+from tellapart.audit.alternatives import SURE, against_alternatives, alternative, weakest_found
 from tellapart.audit.bounds import percent
 from tellapart.audit.evidence.base import Evidence, promised
 from tellapart.audit.evidence.sequential_test import FIRST_PAIRS
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
-from tellapart.audit.models_needed import curve_needs_less, fewest_models, refutable
+from tellapart.audit.models_needed import (
+    MOST_MODELS,
+    curve_needs_less,
+    models_needed,
+    refutable,
+)
 from tellapart.audit.one_run_audit import STATE_IT, one_run
+from tellapart.audit.probing import pace
 from tellapart.audit.probing.probe_run import FEWEST, could_refute, planned_power
 from tellapart.audit.probing.sequential_power import SequentialPlan, sequential_plan
 from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.watch_power import LAYER, LAYERS, MOST_STEPS, leak_found, noise_found
-from tellapart.audit.trainings.white_box import read_claim
+from tellapart.audit.trainings.white_box import read_claim, usual_conformance
 from tellapart.audit.verdict import describe
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
@@ -44,14 +50,14 @@ HALVED = 2.0
 _MOST, _FINE = 3_000_000, 1.1
 # In steps of this ratio it is looked for first.
 _FAR = 4
+# What may exceed a budget by rounding.
+_ROUNDING = 1 + 1e-9
 # The confidence of all audits unless told.
 _USUAL = 0.95
 # The digits of a leak that are shown.
 _SHOWN = 3
 # A training that is watched takes so many times as long, at most.
 WATCHED = 2.5
-# The level of its tests of conformance, where that of all leaves room.
-_CONFORMANCE = 0.001
 
 
 class Access(Enum):
@@ -122,13 +128,13 @@ class PlannedDesign:
         if self.price is None:
             return f"No number of {self.unit} within reach finds {self.slip}"
         count, seconds = self.price
-        return f"To find {self.slip}: {count:,} {self.unit}, {_duration(seconds)}"
+        return f"To find {self.slip}: {count:,} {self.unit}, {_about(seconds)}"
 
     @property
     def lasts(self) -> tuple[str, ...]:
         """When it stops on average, in words; nothing where the number is fixed."""
         return tuple(
-            f"Stops on average after {stop.count:,} {self.unit}, {_duration(stop.seconds)}, for "
+            f"Stops on average after {stop.count:,} {self.unit}, {_about(stop.seconds)}, for "
             f"{stop.leak}"
             for stop in self.stops
         )
@@ -154,7 +160,7 @@ _PRICE = ("count", "seconds")
 # The chance to find noise so many times too small.
 Power = Callable[[float], float]
 # Gauss and Hermite's rule: by how much the number of heads is off, and how much that counts.
-_IN = ((-1.0, 1 / 6), (0.0, 2 / 3), (1.0, 1 / 6))
+_HERMITE = ((-1.0, 1 / 6), (0.0, 2 / 3), (1.0, 1 / 6))
 _HALF = ((0.0, 1.0),)
 
 
@@ -173,7 +179,10 @@ class AuditPlan:
 
     @property
     def best(self) -> PlannedDesign:
-        """The design that finds the smallest leak within the budget, if any is within it."""
+        """The design that finds the smallest departure from the claim within the budget.
+
+        If none is within it, of those beyond.
+        """
         return self.designs[0]
 
     def __str__(self) -> str:
@@ -195,6 +204,7 @@ class AuditPlan:
                     each.finds,
                     each.costs,
                     *each.lasts,
+                    f"Not seen: {each.blind}",
                 )
             )
             for each in self.designs[1:]
@@ -203,10 +213,10 @@ class AuditPlan:
 
     def _takes(self, design: PlannedDesign) -> str:
         """How long a design takes, and that it is too long."""
-        if design.seconds <= self.budget * (1 + 1e-9):
-            return _duration(design.seconds)
-        limit = _duration(self.budget).removeprefix("about ")
-        return f"{_duration(design.seconds)}, more than the budget of {limit}"
+        if _within(design, self.budget):
+            return _about(design.seconds)
+        limit = _progress.in_words(self.budget)
+        return f"{_about(design.seconds)}, more than the budget of {limit}"
 
     def data(self) -> dict[str, object]:
         """The plan as JSON."""
@@ -251,7 +261,7 @@ def plan(
         claim,
         _checks.finite_above_zero(seconds=seconds),
         _checks.finite_above_zero(budget=budget),
-        1 - _checks.inside_unit(confidence=confidence),
+        _checks.inside_unit(confidence=confidence),
     )
     if isinstance(available, Access):
         available = [available]
@@ -275,12 +285,12 @@ def plan(
         except Unsupported as error:
             without[str(error)] = None
             continue
-        designs += [] if design is None else [_at(confidence, design)]
+        designs += [] if design is None else [design]
     if not designs:
         raise Unsupported(next(iter(without)))
     designs.sort(
         key=lambda design: (
-            design.seconds > budget * (1 + 1e-9),
+            not _within(design, budget),
             float(short(design.detectable or math.inf, _SHOWN)),  # alike where they are shown alike
             design.seconds,
         )
@@ -289,19 +299,17 @@ def plan(
     return AuditPlan(describe(claim), confidence, budget, tuple(designs), remarks)
 
 
-def _at(confidence: float, design: PlannedDesign) -> PlannedDesign:
-    """With the confidence in the call, where it is not the usual one."""
-    if confidence == _USUAL:
-        return design
-    return replace(design, call=f"{design.call[:-1]}, confidence={short(confidence, 12)})")
-
-
 @dataclass(frozen=True)
 class _Question:
     claim: Subject
     seconds: float
     budget: float
-    level: float
+    confidence: float
+
+    @property
+    def level(self) -> float:
+        """What all tests together may err by."""
+        return 1 - self.confidence
 
     # -- one way each ------------------------------------------------------------------------
 
@@ -310,8 +318,8 @@ class _Question:
         noise, _, steps = self._training("to call a step")
         pairs = step_pairs()
         moved = sum(pair.moves(1.0) for pair in pairs)
-        each = 2 * len(pairs) * self.seconds / (steps if beside_trainings else 1)
-        count = self._affordable(each, FEWEST)
+        each = len(pairs) * self.seconds / (steps if beside_trainings else 1)
+        count = self._affordable(_calls(each), FEWEST)
 
         def power(calls: int, roughly: bool) -> Power:
             level = self.level / len(pairs)
@@ -320,10 +328,10 @@ class _Question:
 
         return self._counted(
             Access.STEP,
-            f"audit.step(step, clip=..., noise_multiplier={short(noise)}, samples={count})",
+            self._call("step", "step", "clip=...", f"noise_multiplier={short(noise)}", count),
             count,
             f"calls on each input of {len(pairs)} pairs",
-            each,
+            _calls(each),
             power,
             "how batches are drawn, and what later steps do otherwise (audit.watch sees both)",
             lambda calls: could_refute(Gaussian(noise), calls, self.level / len(pairs)),
@@ -331,13 +339,14 @@ class _Question:
 
     def probed(self) -> PlannedDesign:
         """Calls on two inputs; some of them serve to find the event."""
-        count = self._affordable(2 * self.seconds, FEWEST)
+        takes = _calls(self.seconds)
+        count = self._affordable(takes, FEWEST)
         return self._counted(
             Access.FUNCTION,
-            f"audit.probe(..., samples={count})",
+            self._call("probe", "...", count),
             count,
             "calls on each input",
-            2 * self.seconds,
+            takes,
             lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
             _OTHER_INPUTS,
             lambda calls: could_refute(self.claim, calls, self.level),
@@ -348,21 +357,21 @@ class _Question:
         claimed = curve_of(self.claim, "claim")
         if not isinstance(claimed, GuaranteeCurve):
             return None
-        each = 2 * self.seconds
-        count = self._affordable(each, 2 * FIRST_PAIRS)
+        takes = _calls(self.seconds)
+        count = self._affordable(takes, 2 * FIRST_PAIRS)
 
         def played(strength: float, calls: int = count, roughly: bool = False) -> SequentialPlan:
             return sequential_plan(claimed, strength, calls, self.level, roughly=roughly)
 
         design = self._counted(
             Access.FUNCTION,
-            f"audit.probe(..., samples={count}, until_decided=True)",
+            self._call("probe", "...", count, "until_decided=True"),
             count,
             "calls on each input",
-            each,
+            takes,
             lambda calls, roughly: lambda strength: played(strength, calls, roughly).power,
             _OTHER_INPUTS,
-            lambda calls: could_refute(self.claim, calls, self.level),
+            lambda calls: could_refute(self.claim, calls, self.level, until_decided=True),
         )
         stops = []
         weakest = design.detectable or math.inf
@@ -371,18 +380,22 @@ class _Question:
                 continue
             calls = math.ceil(played(strength).calls)
             leak = alternative(self.claim).words(strength)
-            stops.append(StoppingTime(leak, calls, each * calls))
+            stops.append(StoppingTime(leak, calls, takes(calls)))
         return replace(design, stops=tuple(stops))
 
     def trained(self) -> PlannedDesign:
         """Models with one target in or out."""
-        count = self._affordable(self.seconds, 2)
+
+        def takes(models: int) -> float:
+            return models * self.seconds
+
+        count = self._affordable(takes, 2)
         return self._counted(
             Access.TRAININGS,
-            f"audit.training(..., models={count})",
+            self._call("training", "...", f"models={count}"),
             count,
             "models",
-            self.seconds,
+            takes,
             self._by_coins,
             "what the attack's score does not show: an attack on the loss is far weaker than the "
             "best one",
@@ -392,34 +405,35 @@ class _Question:
     def in_one_run(self, canaries: int) -> PlannedDesign:
         """One training with canaries; its time does not grow with them."""
 
-        def power(count: int, roughly: bool) -> Power:
-            return self._against(one_run(unseen_scores(count), 1 - self.level, claim=self._sketch))
+        @cache
+        def evidence(count: int) -> Evidence:
+            return one_run(unseen_scores(count), self.confidence, claim=self._sketch)
+
+        @cache
+        def power(count: int) -> Power:
+            return self._against(evidence(count))
 
         return self._counted(
             Access.ONE_RUN,
-            "audit.one_run(scores, claim=...)",
+            self._call("one_run", "scores", "claim=..."),
             canaries,
             "canaries",
-            self.seconds,
-            power,
+            lambda count: self.seconds,
+            lambda count, roughly: power(count),
             "leaks on records unlike the canaries, and what their scores do not show: an attack on "
             "the loss is far weaker than the best one",
-            lambda count: one_run(
-                unseen_scores(count), 1 - self.level, claim=self._sketch
-            ).could_refute(self.claim),
-            longer=False,
+            lambda count: evidence(count).could_refute(self.claim),
         )
 
     def watched(self) -> PlannedDesign:
         """One training whose steps are seen: the noise of a layer as stated, each step private."""
         noise, _, steps = self._training("to watch steps")
-        level = min(_CONFORMANCE, self.level / 2)
+        level = usual_conformance(self.level)
         needed = first_whole(lambda count: noise_found(count, level) <= SLIP, 1, 10**6)
         detectable, leak = noise_found(steps, level), leak_found(noise, steps, self.level - level)
-        stated = "" if level == _CONFORMANCE else f", conformance={short(level)}"
         return PlannedDesign(
             Access.STEPS,
-            f"audit.watch(optimizer, loader, claim=..., clip=...{stated})",
+            self._call("watch", "optimizer", "loader", "claim=...", "clip=..."),
             steps,
             "step of one training" if steps == 1 else "steps of one training",
             WATCHED * self.seconds,
@@ -434,6 +448,13 @@ class _Question:
         )
 
     # -- what they share ---------------------------------------------------------------------
+
+    def _call(self, name: str, *arguments: str | int) -> str:
+        """What to type: samples by their number, and the confidence where it is not the usual."""
+        given = [f"samples={each}" if isinstance(each, int) else each for each in arguments]
+        if self.confidence != _USUAL:
+            given.append(f"confidence={short(self.confidence, 12)}")
+        return f"audit.{name}({', '.join(given)})"
 
     @cached_property
     def _sketch(self) -> TradeoffCurve:
@@ -450,22 +471,24 @@ class _Question:
                 f"got {describe(self.claim)}"
             ) from None
 
-    def _affordable(self, each: float, fewest: int) -> int:
-        return int(min(max(self.budget / each, fewest), _MOST))
+    def _affordable(self, takes: Callable[[int], float], fewest: int) -> int:
+        """As many as the budget allows, and no fewer than those."""
+        if takes(fewest + 1) > self.budget * _ROUNDING:
+            return fewest
+        return first_whole(lambda k: takes(k) > self.budget * _ROUNDING, fewest, _MOST) - 1
 
     def _by_coins(self, models: int, roughly: bool) -> Power:
         """Of models with the target in by fair coins: the mean over how many of them it is in."""
         spread = math.sqrt(3 * models) / 2
-        each = {}
-        for deviations, weight in _HALF if roughly else _IN:
+        each = []
+        for deviations, weight in _HALF if roughly else _HERMITE:
             members = min(max(round(models / 2 + deviations * spread), 1), max(models - 1, 1))
-            scores = unseen_scores(members + max(models - members, 1), members)
-            each[members] = self._against(at_ranks(scores, self.level)), weight
-        return lambda strength: sum(weight * power(strength) for power, weight in each.values())
+            evidence = at_ranks(unseen_scores(models, members), self.level)
+            each.append((self._against(evidence), weight))
+        return lambda strength: sum(weight * power(strength) for power, weight in each)
 
     def _against(self, evidence: Evidence) -> Power:
-        power, family = evidence.power_against(self._sketch), alternative(self.claim)
-        return lambda strength: power(sketched(family.curve(strength)))
+        return against_alternatives(self.claim, evidence.power_against(self._sketch))
 
     def _counted(
         self,
@@ -473,27 +496,26 @@ class _Question:
         call: str,
         count: int,
         unit: str,
-        each: float,
+        takes: Callable[[int], float],
         power: Callable[[int, bool], Power],
         blind: str,
         possible: Callable[[int], bool],
-        *,
-        longer: bool = True,
     ) -> PlannedDesign:
         leaks = alternative(self.claim)
-        detected, strength = weakest_found(power(count, False), power(count, True))
-        needed = self._price(power, longer)
+        exactly, roughly = power(count, False), power(count, True)
+        detected, strength = weakest_found(exactly, None if roughly is exactly else roughly)
+        needed = self._price(power, finely=takes(2) > takes(1))
         return PlannedDesign(
             access,
             call,
             count,
             unit,
-            each * count if longer else each,
+            takes(count),
             strength if detected else None,
             leaks.words(strength),
             leaks.words(SLIP),
             blind,
-            None if needed is None else (needed, each * needed if longer else each),
+            None if needed is None else (needed, takes(needed)),
             detected or possible(count),
         )
 
@@ -527,16 +549,31 @@ class _Question:
     def remarks(self, accesses: set[Access], designs: list[PlannedDesign]) -> tuple[str, ...]:
         """That the claim's curve is refuted by far less, where only ε and δ are claimed."""
         unit = "models" if Access.TRAININGS in accesses else "calls in all that test it"
-        less = curve_needs_less(self.claim, 1 - self.level, unit=unit)
+        less = curve_needs_less(self.claim, self.confidence, unit=unit)
+        if not less:
+            return self._steps_show_more(accesses, designs)
         lost = Access.FUNCTION in accesses and all(each.detectable is None for each in designs)
-        if not less or not (Access.TRAININGS in accesses or lost):
-            return (STATE_IT,) if less and Access.ONE_RUN in accesses else ()
-        try:
-            needed = f"{fewest_models(self.claim, 1 - self.level):,}"
-        except Unsupported:
-            needed = "more than two million"
-        at_least = f"By an attack that never errs, {describe(self.claim)} takes {needed} {unit}"
+        if Access.TRAININGS not in accesses and not lost:
+            return (STATE_IT,) if Access.ONE_RUN in accesses else ()
+        needed = models_needed(self.claim, 0.5, self.level)
+        many = f"more than {MOST_MODELS:,}" if needed is None else f"{needed:,}"
+        at_least = f"By an attack that never errs, {describe(self.claim)} takes {many} {unit}"
         return (f"{at_least}. {less}",)
+
+    def _steps_show_more(
+        self, accesses: set[Access], designs: list[PlannedDesign]
+    ) -> tuple[str, ...]:
+        """Where nothing else finds anything: that a training may be watched."""
+        if Access.STEPS in accesses or any(design.detectable for design in designs):
+            return ()
+        try:
+            self._training("")
+        except Unsupported:
+            return ()
+        return (
+            "One training whose steps can be seen shows far more: available=audit.Access.STEPS "
+            "(--available steps)",
+        )
 
 
 # What needs whole trainings.
@@ -552,12 +589,15 @@ def _by_bets(leak: float | None, steps: int) -> str:
     return f", and for noise {short(leak, 3)} times too small in all layers (not private{first})"
 
 
-def _duration(seconds: float) -> str:
-    """A time as people say it."""
-    if seconds < 100:
-        return f"about {short(seconds, 2)} s"
-    if seconds < 6_000:
-        return f"about {short(seconds / 60, 2)} min"
-    if seconds < 200_000:
-        return f"about {short(seconds / 3600, 2)} h"
-    return f"about {round(seconds / 86_400):,} days"
+def _about(seconds: float) -> str:
+    return f"about {_progress.in_words(seconds)}"
+
+
+def _within(design: PlannedDesign, budget: float) -> bool:
+    """Whether a design takes no longer than that, but for rounding."""
+    return design.seconds <= budget * _ROUNDING
+
+
+def _calls(each: float) -> Callable[[int], float]:
+    """How long so many calls on each of two inputs take, with those that are made beside them."""
+    return lambda count: each * pace.in_all(count)

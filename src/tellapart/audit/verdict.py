@@ -10,13 +10,12 @@ from tellapart import _checks
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart._shown import Plotted
-from tellapart.audit.alternatives import LARGE, alternative, weakest_found
+from tellapart.audit.alternatives import LARGE, against_alternatives, alternative, weakest_found
 from tellapart.audit.bounds import LowerBound, percent
 from tellapart.audit.evidence.base import (
     Design,
     Evidence,
     Finding,
-    need_mechanism,
     stated_neighbours,
 )
 from tellapart.audit.models_needed import curve_needs_less
@@ -29,6 +28,7 @@ from tellapart.neighbours import Neighbours
 
 # Where so many times the samples are needed, other claims and designs are pointed to.
 _FAR = 10.0
+_UNITS = {Design.MANY_RUNS: "runs", Design.CALLS: "calls in all that test it"}
 _PLANNED = " audit.plan and tellapart plan say what other designs could show."
 
 REFUTES_NOTHING = "A Bayesian bound holds under its prior and cannot refute a claim."
@@ -119,8 +119,8 @@ class Verdict(Plotted):
     @cached_property
     def _strength(self) -> tuple[bool, float]:
         """Whether any strength would have been found, and which; or the strongest tried."""
-        family, power = alternative(self.claim), self.evidence.power_against(self.claim)
-        return weakest_found(lambda strength: power(family.curve(strength)))
+        power = self.evidence.power_against(self.claim)
+        return weakest_found(against_alternatives(self.claim, power))
 
     @cached_property
     def could_refute(self) -> bool:
@@ -225,14 +225,20 @@ class Verdict(Plotted):
             return "NO VERDICT", f"as no outcome of so few samples could refute it {sure}"
         return "REFUTED" if self.refuted else "NOT REFUTED", sure
 
+    @property
+    def means(self) -> str:
+        """What it means that a claim is not refuted."""
+        return NOT_REFUTED if self.could_refute and not self.allows_all else NOT_TESTED
+
     def reasons(self) -> list[str]:
         """The sentences that go with the headline."""
         return [*self._grounds(), *self.remarks]
 
     def _grounds(self) -> list[str]:
-        bound = str(self.epsilon_lower()).replace(" (", f" at {self._at} (", 1)
+        bound = self._told(self.epsilon_lower())
         lines = [f"Lower bound: {what} {own}." for what, own in self.evidence.own_bounds()]
         lines.append(f"Lower bound: ε {bound}.")
+        lines += self._of_gaussian_noise()
         if self.finding is not None:
             lines.append(f"p-value: {self.finding.significance}.")
             lines.append(f"Where: {self.finding.place}.")
@@ -244,8 +250,7 @@ class Verdict(Plotted):
         if self.evidence.about:
             lines.append(self.evidence.about)
         if self.finding is None:
-            tested = self.could_refute and not self.allows_all
-            lines.append(NOT_REFUTED if tested else NOT_TESTED)
+            lines.append(self.means)
         if not self.evidence.can_refute:
             lines.append(REFUTES_NOTHING)
         if not self.evidence.can_refute or self.allows_all:
@@ -261,6 +266,18 @@ class Verdict(Plotted):
             lines.append(self.evidence.advice(curve_of(self.claim, "claim")))
             lines.append(self._more())
         return [line for line in lines if line]
+
+    def _of_gaussian_noise(self) -> list[str]:
+        """One run shows a larger ε of Gaussian noise than of all mechanisms: if that is claimed."""
+        gaussian = isinstance(curve_of(self.claim, "claim"), GaussianCurve)
+        if self.evidence.design is not Design.ONE_RUN or not gaussian:
+            return []
+        shown = self._told(self.evidence.gaussian_epsilon_lower(self.delta))
+        return [f"Lower bound if its noise is Gaussian: ε {shown}."]
+
+    def _told(self, bound: LowerBound) -> str:
+        """A bound on ε, with the δ it is at."""
+        return str(bound).replace(" (", f" at {self._at} (", 1)
 
     def _more(self) -> str:
         if not self.could_refute:
@@ -305,10 +322,46 @@ class Verdict(Plotted):
                 f"More samples: with about {_times(factor)} times {self.evidence.as_many}, the "
                 "best outcome could refute the claim."
             )
-        if self.evidence.design is not Design.MANY_RUNS or factor < _FAR:
+        unit = _UNITS.get(self.evidence.design)
+        if unit is None or factor < _FAR:
             return enough
-        stated = curve_needs_less(self.claim, self.confidence, unit="runs")
+        stated = curve_needs_less(self.claim, self.confidence, unit=unit)
         return f"{enough} {stated}.{_PLANNED}" if stated else f"{enough}{_PLANNED}"
+
+
+class WithVerdict:
+    """A result that holds a verdict, and is asked what verdicts are asked."""
+
+    verdict: Verdict
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted at the verdict's confidence."""
+        return self.verdict.refuted
+
+    @property
+    def confidence(self) -> float:
+        """The family-wise confidence."""
+        return self.verdict.confidence
+
+    @property
+    def could_refute(self) -> bool:
+        """Whether any outcome of so many samples could have refuted the claim."""
+        return self.verdict.could_refute
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        return self.verdict.headline
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the verdict rests on; its ``ledger`` is the multiple-testing budget."""
+        return self.verdict.evidence
+
+    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
+        """The least ε that is left possible, at the claim's own δ unless told."""
+        return self.verdict.epsilon_lower(delta)
 
 
 def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Verdict:
@@ -331,8 +384,6 @@ def judge(claim: Subject, evidence: Evidence, *, name: str | None = None) -> Ver
     _checks.instance(
         Evidence, "evidence of an audit, as audit.many_runs returns", evidence=evidence
     )
-    if evidence.mechanism_alone:
-        need_mechanism(claim)
     finding = evidence.finding(claim)
     return Verdict(
         claim, evidence, finding, name or describe(claim), remarks=_as_compared(claim, evidence)

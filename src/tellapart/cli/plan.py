@@ -29,7 +29,8 @@ def plan(
         tuple[audit.Access, ...],
         Parameter(
             help="What can be done with the code; may be repeated. steps: see each step of a "
-            "training; step: call one step on gradients; function: call it on two inputs; "
+            "training; step: call one step on gradients, which beside trainings takes its share "
+            "of the seconds of one; function: call it on two inputs; "
             "trainings: train many models; one-run: train once, with canaries. "
             "[default: function]",
             negative="",

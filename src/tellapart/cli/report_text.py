@@ -172,7 +172,7 @@ def text(console: Console, summary: AuditSummary, *, verbose: bool = False) -> N
         return
     console.print()
     if summary.ledger is not None and not summary.bayesian:
-        terminal.line(console, f"{summary.ledger.title}: {summary.ledger.sharing}.")
+        terminal.line(console, summary.ledger.in_short)
     terminal.line(console, f"Experimental design: {_design(summary)}.")
     if summary.brief:
         terminal.line(console, f"Assumptions: {summary.brief}")

@@ -19,7 +19,7 @@ from tellapart.audit.evidence.reconstruction_counts import ReconstructionEvidenc
 from tellapart.audit.scores import Scores
 from tellapart.audit.summary import AuditResult, AuditSummary, summarise
 from tellapart.audit.trainings.watch_verdict import WatchVerdict
-from tellapart.audit.verdict import Verdict, describe
+from tellapart.audit.verdict import Verdict, WithVerdict, describe
 from tellapart.budget.ledger import BudgetLedger
 from tellapart.curve.base import Bound, TradeoffCurve
 from tellapart.errors import NotCertified, Unsupported
@@ -57,7 +57,7 @@ class _Filed:
 
 
 def of(
-    found: AuditResult | WatchVerdict | Subject | BudgetLedger,
+    found: AuditResult | WithVerdict | WatchVerdict | Subject | BudgetLedger,
     *,
     name: str = "",
     unit: str = "",
@@ -101,6 +101,8 @@ def of(
     made = Made(command, inputs, seed, versions())
     if isinstance(found, BudgetLedger):
         return _of_ledger(found, name.strip(), made, filed)
+    if isinstance(found, WithVerdict):
+        found = found.verdict
     if isinstance(found, Mechanism | TradeoffCurve):
         return _claimed(found, name.strip(), made, filed)
     if isinstance(found, WatchVerdict):

@@ -41,6 +41,7 @@ class WatchedTraining:
     steps: int
     not_private: bool
     not_as_stated: bool
+    enough_steps: bool  # for bets to refute anything
     mu_claimed: float
     tests: tuple[ConformanceTest, ...]
 
@@ -58,6 +59,7 @@ def watched_training(verdict: WatchVerdict) -> WatchedTraining:
         verdict.steps,
         verdict.not_private,
         bool(verdict.failed),
+        verdict.could_refute,
         verdict.mu_claimed,
         tuple(
             ConformanceTest(each.name, each.words, verdict.p_of(each), id(each) in failed)

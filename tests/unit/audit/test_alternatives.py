@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart.audit.alternatives import alternative, leaking_more, weakest_found
+from tellapart.audit.alternatives import STRONGEST, alternative, leaking_more, weakest_found
 
 FPR = np.concatenate([np.geomspace(1e-9, 0.3, 40), 1 - np.geomspace(1e-9, 0.5, 30)])
 CLAIMS = [
@@ -79,4 +79,7 @@ def test_the_weakest_found_is_the_least_of_power_ninety():
     detected, strength = weakest_found(lambda strength: min(strength - 1, 1.0))
     assert detected
     assert strength == pytest.approx(1.9, rel=0.02)
-    assert weakest_found(lambda strength: 0.5)[0] is False
+    assert weakest_found(lambda strength: 0.5) == (False, STRONGEST)
+    detected, strength = weakest_found(lambda strength: strength >= 63)
+    assert detected
+    assert 63 <= strength <= 63 * 1.01

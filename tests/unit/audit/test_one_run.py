@@ -1,5 +1,6 @@
 """Laws of evidence from one run: what must agree with what, and what must not change it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.audit.counts.one_run_guesses import epsilon_lower, p_value
+from tellapart.audit.evidence.base import promised
 from tellapart.audit.evidence.guess import RankedCanaries
 from tellapart.audit.evidence.guess_numbers import GuessPlan, precision
 from tellapart.audit.many_run_audit import unseen_scores
@@ -168,9 +170,9 @@ def test_a_bare_claim_is_told_that_its_mechanism_would_show_more():
     scores = audit.Scores(*_sides(0.5))
     bare = audit.judge(ta.guarantee(epsilon=8, delta=1e-5), audit.one_run(scores))
     assert not bare.refuted
-    assert any("Stating the mechanism" in reason for reason in bare.reasons())
+    assert any("state it instead of ε and δ" in reason for reason in bare.reasons())
     stated = audit.judge(ta.Gaussian(0.5), audit.one_run(scores))
-    assert not any("Stating the mechanism" in reason for reason in stated.reasons())
+    assert not any("state it instead of ε and δ" in reason for reason in stated.reasons())
 
 
 @pytest.mark.parametrize("guesses", [(60, 60), (60, 0), (0, 250), (280, 280)])
@@ -239,9 +241,32 @@ def test_a_claim_without_a_mechanism_makes_no_canaries_independent(claim):
         audit.one_run(scores, method=audit.IndependentCanaries(), claim=claim)
     evidence = audit.one_run(scores, 0.95, audit.IndependentCanaries())
     for part in (evidence, audit.together({"by gradient": evidence})):
-        with pytest.raises(ta.InvalidArgument, match=rule):
-            audit.judge(claim, part)
-    assert evidence.refutes(claim)  # what it reads, without words
+        for asked in (
+            part.refutes,
+            part.could_refute,
+            lambda stated, on=part: audit.judge(stated, on),
+        ):
+            with pytest.raises(ta.InvalidArgument, match=rule):
+                asked(claim)
+
+
+@pytest.mark.parametrize("claim", [gaussian(0.0), ta.guarantee(mu=0.0)])
+def test_a_claim_that_nothing_leaks_is_tested_as_that_of_epsilon_zero(claim):
+    none = GuessPlan(promised(ta.guarantee(epsilon=0)))
+    assert GuessPlan(claim).numbers(1_000, 0.05) == none.numbers(1_000, 0.05)
+
+
+def test_a_claim_of_gaussian_noise_is_told_its_own_bound():
+    scores = audit.Scores(*_sides(4.0))
+    said = str(audit.judge(ta.Gaussian(0.3), audit.one_run(scores, claim=ta.Gaussian(0.3))))
+    lines = {line.partition(":")[0]: line for line in said.splitlines()}
+    both = [
+        float(re.search(r"≥ ([\d.]+) at δ = 1e-5", lines[name])[1])
+        for name in ("Lower bound", "Lower bound if its noise is Gaussian")
+    ]
+    assert both[0] < both[1] < 25
+    bare = audit.judge(ta.guarantee(3, 1e-5), audit.one_run(scores, claim=ta.guarantee(3, 1e-5)))
+    assert "if its noise" not in str(bare)
 
 
 def test_the_level_is_divided_as_the_user_says():
@@ -256,8 +281,13 @@ def test_the_level_is_divided_as_the_user_says():
     }
     together = audit.together(parts).epsilon_lower(1e-3).value
     assert evidence.epsilon_lower(1e-3).value == pytest.approx(together)
-    with pytest.raises(ta.InvalidArgument, match="give each Guessing a share=, together at most 1"):
-        audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70)])
+    rest = audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70, share=0.8)])
+    assert [one.level for one in rest.tries] == pytest.approx([0.02, 0.08])
+    equal = audit.one_run(scores, 0.9, [audit.Guessing(60), audit.Guessing(70)])
+    assert [one.level for one in equal.tries] == pytest.approx([0.05, 0.05])
+    for shares in ((0.7, 0.4), (1.0, None)):
+        with pytest.raises(ta.InvalidArgument, match="shares must"):
+            audit.one_run(scores, 0.9, [audit.Guessing(60, share=share) for share in shares])
     with pytest.raises(ta.InvalidArgument, match="method must hold at least one"):
         audit.one_run(scores, 0.9, [])
     with pytest.raises(ta.InvalidArgument, match="share must be above 0"):

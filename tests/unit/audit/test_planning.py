@@ -19,6 +19,7 @@ from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.probe_run import planned_power
+from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.watch_power import MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
 
@@ -31,7 +32,8 @@ BARE = ta.guarantee(epsilon=1, delta=1e-5)
 
 def near(found, draws):
     """Whether as much is found as was promised: three points, and what draws leave open."""
-    return abs(found / draws - 0.9) < 0.03 + 4 * (0.9 * 0.1 / draws) ** 0.5
+    deviations = 2 if draws >= 1_000 else 4
+    return abs(found / draws - 0.9) < 0.03 + deviations * (0.9 * 0.1 / draws) ** 0.5
 
 
 def leaked(claim, strength):
@@ -132,7 +134,7 @@ PROBED = [
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_probe_finds_what_was_planned_for_it(claim, leaking, calls, draws):
-    design = audit.plan(claim, seconds=0.01, budget=0.02 * calls).best
+    design = audit.plan(claim, seconds=0.01, budget=0.01 * pace.in_all(calls)).best
     assert design.count == calls
     release = leaking(design.detectable)
     found = sum(
@@ -173,7 +175,7 @@ def sequential(claim, **options):
     ids=str,
 )
 def test_a_probe_until_decided_finds_and_takes_what_was_planned_for_it(claim, calls, draws):
-    design = sequential(claim, seconds=0.01, budget=0.02 * calls)
+    design = sequential(claim, seconds=0.01, budget=0.01 * pace.in_all(calls))
     assert design.count == calls
     truth = alternative(claim).curve(design.detectable)
     release = revealing(truth.claimed_epsilon, truth.claimed_delta)
@@ -193,7 +195,7 @@ def test_more_calls_until_decided_find_less_and_large_leaks_end_it_soon():
     assert few.price == many.price
     least, doubled = many.stops
     assert doubled.count < least.count < many.count
-    assert doubled.seconds == pytest.approx(0.8 * doubled.count)
+    assert doubled.seconds == pytest.approx(0.4 * pace.in_all(doubled.count))
     assert f"after {doubled.count:,} calls on each input" in many.lasts[1]
 
 
@@ -204,7 +206,7 @@ def test_a_claim_by_its_curve_is_not_planned_until_decided():
 @pytest.mark.filterwarnings("error")
 def test_a_claim_that_takes_more_models_than_anyone_has_says_so():
     (remark,) = audit.plan(ta.guarantee(20), seconds=1, available=Access.TRAININGS).remarks
-    assert "takes more than two million models" in remark
+    assert "takes more than 2,000,000 models" in remark
 
 
 @pytest.mark.parametrize("claim", [ta.guarantee(1, 1), ta.guarantee(500), ta.guarantee(700, 0.5)])
@@ -237,7 +239,7 @@ def step_with(noise):
 )
 def test_an_audit_of_a_step_finds_the_noise_that_was_planned_for(noise, calls, draws):
     claim = ta.dp_sgd(noise, sampling_rate=0.1, steps=60)
-    budget = 10 * calls * 0.001  # five pairs of two inputs
+    budget = 5 * pace.in_all(calls) * 0.001  # five pairs of inputs
     design = audit.plan(claim, seconds=0.001, budget=budget, available=Access.STEP).best
     assert design.count == calls
     step = step_with(noise / design.detectable)
@@ -246,6 +248,41 @@ def test_an_audit_of_a_step_finds_the_noise_that_was_planned_for(noise, calls, d
         for seed in range(draws)
     )
     assert near(found, draws)
+
+
+@pytest.mark.parametrize("calls", [20, 200, 5_000])
+def test_the_time_planned_is_that_of_all_calls(calls):
+    """Those that find out how to call it, and those that are made apart, are counted."""
+    made = 0
+
+    def release(data, rng):
+        nonlocal made
+        made += 1
+        return len(data) + rng.laplace(0, 1.0)
+
+    audit.probe(release, [1], [1, 2], claim=LAPLACE, samples=calls)
+    budget = pace.in_all(calls)
+    design = audit.plan(LAPLACE, seconds=1.0, budget=budget).best
+    assert design.count == calls
+    assert 0.8 * budget <= made <= design.seconds <= budget
+
+
+def test_each_design_says_what_it_cannot_see():
+    planned = audit.plan(TRAINING, seconds=180, budget=36_000, available=list(Access))
+    assert len(planned.designs) == 5
+    assert str(planned).count("Not seen: ") == 5
+
+
+def test_where_nothing_finds_anything_steps_are_pointed_to():
+    planned = audit.plan(TRAINING, seconds=180, budget=360)
+    assert planned.best.detectable is None
+    assert "--available steps" in str(planned)
+
+
+def test_four_of_the_usual_pairs_show_too_little_noise():
+    """One of the five has two gradients that are clipped to the same."""
+    moved = [pair.moves(1.0) for pair in step_pairs()]
+    assert (len(moved), sum(moved)) == (5, 4)
 
 
 def test_beside_trainings_a_step_takes_its_share_of_one():
@@ -295,7 +332,7 @@ def test_bets_on_a_watched_training_find_the_leak_that_was_planned_for(noise, st
     design = audit.plan(claim, seconds=1, available=Access.STEPS).best
     x = design.not_private
     assert f"noise {x:.3g} times too small in all layers (not private)" in design.finds
-    seen = (watched(seed, claim, [1 / x] * 4, [60] * 4) for seed in range(draws))
+    seen = (watched(seed, claim, [1 / x] * 20, [15] * 20) for seed in range(draws))
     assert near(sum(verdict.not_private for verdict in seen), draws)
 
 
@@ -308,11 +345,11 @@ def test_more_steps_find_less_noise_missing():
 
 def test_a_strict_level_is_shared_by_both_parts_of_a_watched_training():
     design = audit.plan(TRAINING, seconds=1, available=Access.STEPS, confidence=0.9995).best
-    assert "conformance=0.00025" in design.call
+    assert "(not as stated, level 0.00025)" in design.finds
     stated = {"claim": TRAINING, "clip": 1.0, "records": 9, "confidence": 0.9995}
-    assert audit.watch_updates([10], conformance=0.00025, **stated).conformance == 0.00025
+    assert audit.watch_updates([10], **stated).conformance == pytest.approx(0.00025)
     with pytest.raises(ta.InvalidArgument, match="conformance must be a part of the level"):
-        audit.watch_updates([10], **stated)
+        audit.watch_updates([10], conformance=0.001, **stated)
 
 
 def test_more_time_finds_smaller_leaks_and_the_price_is_one():

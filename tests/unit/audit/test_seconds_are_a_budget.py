@@ -14,9 +14,8 @@ import pytest
 import tellapart as ta
 from tellapart import audit, deadline
 from tellapart.audit import domains
-from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.probing.calling import kept_calls
-from tellapart.audit.probing.probe_run import FEWEST, fewest_calls, held_out
+from tellapart.audit.probing.probe_run import FEWEST, fewest_calls
 from tellapart.errors import LimitReached
 
 CLAIM = ta.guarantee(epsilon=1)
@@ -308,14 +307,25 @@ def test_another_limit_has_words_of_its_own(monkeypatch):
     assert clock.now < 5.2
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+def tells(people):
+    return len(people)
+
+
+def tells_in_many_ways(people, rng):
+    return len(people) + 0.1 * rng.random()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 4.5])
 def test_the_fewest_calls_are_just_enough(epsilon):
+    """The most telling functions are refuted by as many, and by one fewer call none could be."""
     claim = ta.guarantee(epsilon=epsilon)
-
-    def could(calls):
-        kept = unseen_scores(2 * (calls - held_out(calls)))
-        return at_ranks(kept, 0.05).could_refute(claim)
-
     fewest = fewest_calls(claim, 0.05)
-    assert could(fewest)
-    assert fewest == FEWEST or not could(fewest - 1)
+
+    def refuted(calls):
+        both = (tells, tells_in_many_ways)
+        verdicts = [audit.probe(f, [1], [1, 2], claim=claim, samples=calls) for f in both]
+        assert calls == fewest or not any(verdict.could_refute for verdict in verdicts)
+        return any(verdict.refuted for verdict in verdicts)
+
+    assert refuted(fewest)
+    assert fewest == FEWEST or not refuted(fewest - 1)

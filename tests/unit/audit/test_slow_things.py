@@ -6,11 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tellapart as ta
-from tellapart import _progress, audit
+from tellapart import _progress, audit, report
 from tellapart.audit import domains
 from tellapart.audit.probing import pace
+from tellapart.audit.probing.probe_run import could_refute
 from tellapart.audit.searching import worst_pair
 from tellapart.audit.trainings import training_audit
 from tellapart.errors import InvalidArgument, TrainingStopped
@@ -124,7 +127,6 @@ def test_a_budget_of_models(monkeypatch):
 
 def test_defaults_that_take_long_say_how_long_and_what_is_cheaper(monkeypatch):
     monkeypatch.setattr(pace, "MINUTE", 0.1)
-    monkeypatch.setattr(training_audit, "_MINUTE", 0.1)
     monkeypatch.setattr(training_audit, "_USUAL", 100)
     with pytest.warns(
         pace.SlowProbe, match=r"one call takes .* in all.*finds.* seconds= as many as fit"
@@ -134,6 +136,74 @@ def test_defaults_that_take_long_say_how_long_and_what_is_cheaper(monkeypatch):
         audit.step(slow_step, clip=1.0, noise_multiplier=1.0, only=["long canary"])
     with pytest.warns(training_audit.SlowTraining, match=r"100 models take about .*audit.step"):
         audit.training(slow_training, PEOPLE, claim=CLAIM)
+
+
+def slow_size(data):
+    time.sleep(0.0005)
+    return len(data)
+
+
+@pytest.mark.parametrize(
+    "audited",
+    [
+        lambda claim: audit.probe(slow_size, [1], [1, 2], claim=claim),
+        lambda claim: audit.search(slow_sum, domains.Numbers(0.0, 1.0), claim=claim),
+        lambda claim: audit.step(slow_step, clip=1.0, noise_multiplier=1.0, claim=claim),
+    ],
+    ids=["probe", "search", "step"],
+)
+def test_where_no_outcome_could_refute_nothing_is_called_for_minutes(audited, monkeypatch):
+    monkeypatch.setattr(pace, "MINUTE", 0.02)
+    words = (
+        r"no outcome of 200 calls on each input.*, about .* in all, could refute ε = 9, δ = 0\. "
+    )
+    with pytest.raises(ta.Unsupported, match=words + "State the mechanism.* samples=N takes"):
+        audited(ta.guarantee(epsilon=9))
+
+
+@pytest.mark.parametrize(("epsilon", "refuted"), [(4.5, True), (4.7, False)])
+def test_what_is_refused_beforehand_is_what_could_not_be_refuted(epsilon, refuted, monkeypatch):
+    claim = ta.guarantee(epsilon=epsilon)
+    told = audit.probe(slow_size, [1], [1, 2], claim=claim, samples=200)
+    assert (told.refuted, told.could_refute) == (refuted, refuted)
+    monkeypatch.setattr(pace, "MINUTE", 0.02)
+    if refuted:  # by all calls at once: bets on so few could not
+        with pytest.warns(pace.SlowProbe, match="200 calls on each input, about"):
+            assert audit.probe(slow_size, [1], [1, 2], claim=claim).refuted
+    else:
+        with pytest.raises(ta.Unsupported, match="no outcome of 200 calls"):
+            audit.probe(slow_size, [1], [1, 2], claim=claim)
+
+
+@given(epsilon=st.floats(0.1, 8.0), delta=st.sampled_from([0.0, 1e-5, 0.01]))
+def test_calls_can_be_decided_where_calls_that_all_speak_against_the_claim_decide(epsilon, delta):
+    claim, calls = ta.guarantee(epsilon, delta), 300
+    verdict = audit.probe(len, [1], [1, 2], claim=claim, samples=calls, until_decided=True)
+    assert could_refute(claim, calls, 0.05, until_decided=True) == verdict.refuted
+    assert verdict.could_refute == verdict.refuted
+
+
+def test_a_training_under_a_budget_says_how_many_models_the_claim_takes():
+    with pytest.raises(InvalidArgument, match=r"models must be about 1,013,177 or more.* takes 47"):
+        audit.training(slow_training, PEOPLE, claim=ta.guarantee(12, 1e-5), seconds=5)
+
+
+def test_calls_that_could_not_refute_a_claim_say_what_its_curve_takes():
+    verdict = audit.probe(len, [1], [1, 2], claim=ta.guarantee(12, 1e-5), samples=200)
+    assert "takes 47 calls in all that test it" in str(verdict)
+
+
+def test_results_that_hold_a_verdict_are_asked_as_verdicts_are():
+    searched = audit.search(
+        slow_sum, domains.Numbers(0.0, 1.0), claim=CLAIM, tries=1, samples=200, search_calls=4_000
+    )
+    stepped = audit.step(slow_step, clip=1.0, noise_multiplier=1.0, samples=200)
+    for result in (searched, stepped):
+        verdict = result.verdict
+        for name in ("refuted", "confidence", "could_refute", "headline", "evidence"):
+            assert getattr(result, name) == getattr(verdict, name)
+        assert result.epsilon_lower() == verdict.epsilon_lower()
+        assert report.of(result).headline == report.of(verdict).headline
 
 
 def test_a_kept_probe_is_timed_as_well(monkeypatch, tmp_path):

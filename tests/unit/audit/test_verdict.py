@@ -231,7 +231,7 @@ def test_too_few_samples_say_what_they_would_miss():
     )
     assert verdict.detectable is None
     assert (
-        "not even an optimal attack on a mechanism that truly leaks all that ε ≥ 48"
+        "not even an optimal attack on a mechanism that truly leaks all that ε ≥ 64"
         in verdict.power
     )
     assert "too few samples" in verdict.power

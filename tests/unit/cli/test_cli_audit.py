@@ -418,7 +418,7 @@ def test_one_model_has_metrics_and_says_why_there_is_no_verdict(run, parsed):
         ),
         (
             f"{ONE} --guesses-in 3 --guesses-in 4 --share 0.8 --share 0.4",
-            "--share must add up to at most 1, the level of all guesses, got '0.8 0.4'",
+            "shares must add up to at most 1, the level of all numbers of guesses, got 1.2",
         ),
         (
             f"{ONE} --method band",

@@ -80,6 +80,14 @@ def test_limits_are_on_the_sound_side_and_close(n, level):
         assert np.all(binomial.lower_tail(k[inner], n, high[inner]) >= level * (1 - 1e-7))
 
 
+@pytest.mark.parametrize("level", [1e-100, 1e-200, 1e-300, 5e-324, 0.0])
+@pytest.mark.parametrize("n", [1, 5, 1000])
+def test_limits_are_numbers_at_any_level(n, level):
+    k = np.unique(np.array([0, 1, n // 3, n - 1, n]))
+    for limit in (binomial.lower_limit(k, n, level), binomial.upper_limit(k, n, level)):
+        assert np.all((limit >= 0) & (limit <= 1))
+
+
 @pytest.mark.parametrize("n", [1, 2, 30, 5000])
 @pytest.mark.parametrize("level", [0.5, 0.025, 1e-9])
 def test_the_least_surprising_count_is_the_first_one(n, level):

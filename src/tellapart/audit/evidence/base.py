@@ -227,6 +227,8 @@ class Evidence(Displayed, ABC):
 
     def finding(self, claim: Subject) -> Finding | None:
         """What refutes this claim most strongly; None if nothing does."""
+        if self.mechanism_alone:
+            need_mechanism(claim)
         return self._finding(promised(claim, self.neighbours))
 
     def curve(self) -> TradeoffCurve:

@@ -57,6 +57,8 @@ _WORSE = 1.5
 # The share of the level that the smaller of two numbers of guesses may get.
 _SHARES = 0.5, 0.75
 _SMALLEST, _LARGEST = 1e-3, 60.0
+# A curve this close to none at its middle says nothing of a mechanism.
+_NOTHING = 1e-9
 
 
 class PlannedGuesses(NamedTuple):
@@ -146,7 +148,8 @@ def _planned(
         few = np.array([aim.promised(tried, canaries, level * share) for aim in aims])
         far = np.array([aim.promised(many, canaries, level * (1 - share)) for aim in aims])
         lost = np.mean(top - np.maximum(few, far), axis=0)
-        if lost.min() < least and _able(claim, canaries, many[0], level * (1 - share)):
+        able = claim is None or _able(claim, canaries, many[0], level * (1 - share))
+        if lost.min() < least and able:
             least, first = lost.min(), tried[int(np.argmin(lost))]
             planned = ((first, share), (many[0], 1 - share))
     return planned
@@ -161,7 +164,7 @@ def _enough(
     and rarely about others: then of a sketch, as rates of compositions take long.
     """
     last = len(tried) - 1
-    if _able(claim, canaries, tried[best], level) or claim is None:
+    if claim is None or _able(claim, canaries, tried[best], level):
         return 0
     sketch = sketched(claim)
     if not _able(sketch, canaries, tried[last], level):
@@ -169,13 +172,11 @@ def _enough(
     return first_whole(lambda place: _able(sketch, canaries, tried[place], level), best, last)
 
 
-def _able(claim: TradeoffCurve | None, canaries: int, count: int, level: float) -> bool:
+def _able(claim: TradeoffCurve, canaries: int, count: int, level: float) -> bool:
     """Whether so many guesses a side would refute the claim if all were right."""
     perfect = Guesses(canaries, 2 * count, 2 * count)
     if isinstance(claim, GuaranteeCurve):
         return p_value(perfect, claim.claimed_epsilon, claim.claimed_delta) < level
-    if claim is None:
-        return True
     if isinstance(claim, GaussianCurve):
         return mu_refuted(perfect, claim.mu, level)
     return curve_test(claim, canaries, perfect.made, level).by_recursion(perfect.right)
@@ -186,8 +187,10 @@ def _aims(claim: TradeoffCurve | None) -> list[_Aim]:
         gaussian, laplace = GaussianCurve(_MU), LaplaceCurve(_EPSILON)
         pair = _epsilon_at(_DELTA)
         return [_Aim(gaussian, _mu), _Aim(gaussian, pair), _Aim(laplace, pair)]
-    if not isinstance(claim, GuaranteeCurve):
+    if not isinstance(claim, GuaranteeCurve) and float(claim.tpr(0.5)) > 0.5 + _NOTHING:
         return [_Aim(claim, _mu)]
+    if not isinstance(claim, GuaranteeCurve):  # as of ε = 0: nothing tells how it would leak
+        claim = GuaranteeCurve(0.0, 0.0)
     epsilon = min(max(claim.claimed_epsilon, _SMALLEST), _LARGEST)
     bound = _epsilon_at(claim.claimed_delta)
     delta = min(max(claim.claimed_delta, _DELTA), 0.5)

@@ -45,6 +45,11 @@ class JointEvidence(Evidence):
         """Whether any of them speaks of the stated mechanism alone."""
         return any(part.mechanism_alone for part in self.parts.values())
 
+    def advice(self, claim: TradeoffCurve) -> str:
+        """What would test the claim more sharply, in the words of all of them."""
+        said = (part.advice(claim) for part in self.parts.values())
+        return " ".join(dict.fromkeys(words for words in said if words))
+
     def telling(self, delta: float = 0.0) -> str:
         """The event of the part that shows most."""
         name, part = max(self.parts.items(), key=lambda item: item[1]._epsilon(delta)[0])

@@ -18,9 +18,8 @@ from tellapart.audit.evidence.e_process import FRACTIONS, PairCounts, Wager
 from tellapart.audit.level_budget import Entry, LevelBudget
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.guarantees import everything
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.subject import Subject
+from tellapart.mechanisms.subject import Subject, curve_of
 
 _CHOICES_ARE_FREE = (
     "no correction is needed for choosing events: each was chosen before the calls it is tested on"
@@ -93,11 +92,17 @@ class WagerEvidence(Evidence):
         )
 
     def could_refute(self, claim: Subject) -> bool:
-        return self.power(claim, everything()) > 0
+        self._finding(curve_of(claim, "claim"))  # refuses other claims than the one bet against
+        return could_win(self.wager, sum(batch.size for batch in self.batches))
 
     def _power(self, claim: TradeoffCurve) -> Power:
         self._finding(claim)  # refuses other claims than the one bet against
         return lambda truth: wager_power(self.wager, truth, self.batches)
+
+
+def could_win(wager: Wager, pairs: int) -> bool:
+    """Whether bets suffice if the event comes with the record alone, every time."""
+    return bool(wager.enough(PairCounts(*np.array([pairs, 0.0, 0.0, 0.0]))))
 
 
 # So many pairs serve to find the first event.

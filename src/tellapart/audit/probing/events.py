@@ -18,6 +18,7 @@ from tellapart.audit.probing.classifiers import combined, fitted
 from tellapart.audit.probing.features.columns import Path, What
 from tellapart.audit.probing.features.extract import Encoding, Features, learn
 from tellapart.audit.probing.scorers import (
+    CellScorer,
     OfColumn,
     PlainScorer,
     Scorer,
@@ -104,22 +105,24 @@ class EventSearch:
         weigh = _Weighing(self.delta, level, kept, read)
         events = list(_candidates(known, weigh, self.classifier))
         best = max(events, key=_worth)
-        usual = max(filter(self._is_usual, events), key=_worth, default=best)
-        if not best.by_rank:  # noise as claimed, were there only more of it, repeats no score
+        if self.expected is None:
             return best
+        usual = max(filter(self._is_usual, events), key=_worth, default=best)
         plainly = _worth(best) - _worth(usual) > _UNEXPECTED * best.doubt
         return best if plainly else usual
 
     def _is_usual(self, event: Event) -> bool:
-        """Whether an event is of the number that was expected to show most, as it is."""
-        if self.expected is None or not isinstance(event.scorer, PlainScorer):
+        """Whether an event is of the number that was expected to show most, as it is.
+
+        Or of one that repeats: noise as claimed, were there only more of it, repeats no number.
+        """
+        if not isinstance(event.scorer, PlainScorer | CellScorer):
             return False
         reading = event.scorer.reading
-        return (
-            isinstance(reading, OfColumn)
-            and reading.column.what is What.VALUE
-            and reading.column.path == self.expected
-        )
+        if not isinstance(reading, OfColumn) or reading.column.what is not What.VALUE:
+            return False
+        expected = reading.column.path == self.expected and isinstance(event.scorer, PlainScorer)
+        return expected or not event.by_rank
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ from tellapart.audit.probing.features.extract import Encoding
 from tellapart.errors import InvalidArgument, Unsupported
 
 _LEVEL = 5e-10  # of each of the two tests
+# Either way there is no verdict; above this chance it may be noise that seldom shows.
+_SELDOM = 0.05
 _CUTS = 15
 _MOST_COLUMNS = 64
 _KEY = 2**32 - 4
@@ -155,7 +157,7 @@ def _same(left: Array, right: Array) -> NDArray[np.bool_]:
 
 
 # Noise that gives the same output in two starts out of three passes with probability 1e-11.
-_FORKS = 64
+FORKS = 64
 _STARTS = 3
 _FRESH_KEY = 2**32 - 2
 STARTS_AFRESH = (
@@ -225,9 +227,30 @@ def kept_noise(
             except Unsupported as reason:
                 why_not = f"the output never changes, and no fresh process starts: {reason}"
                 return Dependence(why_not)
-            if not never_changes(joined([seen[:1], fresh])):
+            drawn, count = len(fresh), len(seen) + len(fresh)
+            changed = sum(
+                not never_changes(joined([seen[:1], fresh[k : k + 1]])) for k in range(drawn)
+            )
+            if changed and unlikely(changed, drawn, changed, count) > _SELDOM:
+                return Dependence(
+                    f"{len(seen):,} calls gave one output, and {changed} of {drawn} in processes "
+                    "of their own another: too few calls to tell noise that seldom shows from "
+                    "noise that calls share. Make more calls",
+                    certain=False,
+                )
+            if changed:
                 return Dependence(f"the output never changes, but {why}")
     return None
+
+
+def needs_more(
+    caller: Caller, inputs: tuple[Any, Any], outputs: tuple[CallOutputs, CallOutputs]
+) -> bool:
+    """Whether calls never changed, and are too few to tell whether they share their noise."""
+    if not all(traced(side).constant for side in outputs):
+        return False
+    shared = kept_noise(caller, inputs, outputs)
+    return shared is not None and not shared.certain
 
 
 def fresh_outputs(caller: Caller, data: Any, ignore_seeds: bool) -> list[Any]:
@@ -257,7 +280,7 @@ def _fresh_outputs(caller: Caller, data: Any, ignore_seeds: bool) -> list[Any]:
         "afresh": forks,
         "ignore_seeds": ignore_seeds,
     }
-    starts, rounds = (1, _FORKS) if forks else (_STARTS, 1)
+    starts, rounds = (1, FORKS) if forks else (_STARTS, 1)
     values = [
         value for _ in range(starts) for value in guarded(order, rounds, caller.timeout, seeds)
     ]

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from tellapart import _checks, deadline, run
 from tellapart._numeric.text import short
 from tellapart.audit.probing.calling.caller import SOME, Caller
-from tellapart.audit.probing.calling.calls import calls_apart, draw
+from tellapart.audit.probing.calling.calls import MOST_APART, calls_apart, draw
 from tellapart.audit.probing.calling.independence import traced
 from tellapart.audit.probing.exchangeability import refuse_if_all_broke
 from tellapart.errors import LimitReached
@@ -34,6 +34,11 @@ _TIMED, _SLOW = 8, 0.5
 _PLACES = (2, 3)
 # Of the time that is left so much is planned for: calls may turn out slower than those timed.
 _PLANNED, _MORE = 0.8, 1.1
+
+
+def takes_long(seconds: float) -> bool:
+    """Whether that is more than a minute, but for rounding: then it is said beforehand."""
+    return seconds > 1.01 * MINUTE
 
 
 class SlowProbe(UserWarning):
@@ -153,5 +158,6 @@ def in_all(calls: int, *, batches: bool = False) -> int:
 
     Some are asked for to find out how to call the code, some are timed, and some made apart.
     """
-    apart = SOME * max(calls, 2 * _TIMED) if batches else max(calls // 8, 2 * _TIMED)
+    share = min(max(calls if batches else calls // 8, 2 * _TIMED), MOST_APART)
+    apart = SOME * share if batches else share
     return 2 * (calls + apart + _TIMED + (3 * SOME if batches else 3))

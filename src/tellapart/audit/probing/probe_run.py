@@ -17,7 +17,7 @@ from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
 from tellapart.audit.alternatives import planned_finding
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
-from tellapart.audit.evidence.count import CountEvidence, at_one_cut
+from tellapart.audit.evidence.count import CountEvidence, at_one_cut, uncounted
 from tellapart.audit.evidence.cuts import CutEvidence
 from tellapart.audit.evidence.e_process import Pairs, Wager
 from tellapart.audit.evidence.rank import RankEvidence
@@ -38,12 +38,16 @@ from tellapart.audit.probing.calling.kept_calls import KeptCalls, opened_calls
 from tellapart.audit.probing.calling.outputs import CallOutputs, joined
 from tellapart.audit.probing.classifiers import checked
 from tellapart.audit.probing.events import FAVOUR, SOUGHT_LEVEL, SOUGHT_MORE, Event, EventSearch
-from tellapart.audit.probing.exchangeability import refuse_if_calls_share, refuse_unjudgeable
+from tellapart.audit.probing.exchangeability import (
+    needs_more,
+    refuse_if_calls_share,
+    refuse_unjudgeable,
+)
 from tellapart.audit.probing.pace import SlowProbe
 from tellapart.audit.probing.probe_power import probe_power
 from tellapart.audit.probing.remote_counts import AT_HOME, Calls, counted, scored
 from tellapart.audit.probing.scorers import Scorer
-from tellapart.audit.probing.sequential_power import sequential_plan
+from tellapart.audit.probing.sequential_power import could_be_decided, sequential_plan
 from tellapart.audit.scores import Orientation, Scores
 from tellapart.audit.verdict import Verdict, describe, judge
 from tellapart.curve.closed import GuaranteeCurve
@@ -160,11 +164,10 @@ def probe(
             slow = fits < pace.FEW
             if folder is None:
                 count = fits
-                if until_decided is None:
-                    until_decided = slow and isinstance(curve, GuaranteeCurve)
-            if slow or 2 * count * each > 1.01 * pace.MINUTE:
+                if until_decided is None and slow and isinstance(curve, GuaranteeCurve):
+                    until_decided = could_be_decided(curve, count, 1 - confidence)
+            if slow or pace.takes_long(2 * count * each):
                 plan = _Announced(claim, count, each, confidence, bool(until_decided))
-                plan.refuse_hopeless()
                 warnings.warn(plan.words(), SlowProbe, stacklevel=2)
         with _progress.shown(progress, "calls on each input", count) as tell:
             evidence: Evidence
@@ -235,10 +238,34 @@ def fewest_calls(claim: Subject, level: float) -> int:
     return first_whole(could, high // 2, high) if high > FEWEST else FEWEST
 
 
-def could_refute(claim: Subject, calls: int, level: float) -> bool:
-    """Whether some outcome of so many calls on each input refutes a claim."""
-    kept = unseen_scores(2 * (calls - held_out(calls)))
-    return at_ranks(kept, level).could_refute(claim)
+def could_refute(claim: Subject, calls: int, level: float, *, until_decided: bool = False) -> bool:
+    """Whether some outcome of so many calls on each input refutes a claim.
+
+    The best outcome is an event that always happens on one input and never on the other: of few
+    outputs it is one cut, of many a rank, and the first one is the surest.
+    """
+    claimed = curve_of(claim, "claim")
+    if until_decided and isinstance(claimed, GuaranteeCurve):
+        return could_be_decided(claimed, calls, level)
+    kept = calls - held_out(calls)
+    first = Favoured(End.FLAG, True, (1,), FAVOUR)
+    return uncounted(kept, level).could_refute(claim) or at_ranks(
+        unseen_scores(2 * kept), level, first
+    ).could_refute(claim)
+
+
+def refuse_unable(
+    claim: Subject, calls: int, level: float, size: str, *, until_decided: bool = False
+) -> None:
+    """Raise where no outcome of so many calls, ``size`` in words, could refute a claim."""
+    if could_refute(claim, calls, level, until_decided=until_decided):
+        return
+    less = curve_needs_less(claim, 1 - level, unit="calls in all that test it")
+    raise Unsupported(
+        f"no outcome of {size}, could refute {describe(claim)}. "
+        + (f"{less}. " if less else "")
+        + _OTHERWISE
+    )
 
 
 class _Announced(NamedTuple):
@@ -250,24 +277,14 @@ class _Announced(NamedTuple):
     confidence: float
     until_decided: bool
 
-    def refuse_hopeless(self) -> None:
-        """Raise where no outcome of these calls could refute the claim."""
-        if could_refute(self.claim, self.calls, 1 - self.confidence):
-            return
-        less = curve_needs_less(self.claim, self.confidence, unit="calls in all that test it")
-        raise Unsupported(
-            f"no outcome of {self._size()}, could refute {describe(self.claim)}. "
-            + (f"{less}. " if less else "")
-            + _OTHERWISE
-        )
-
     def words(self) -> str:
         """How many calls, how long they take, and the smallest leak that they find."""
+        size, level = self._size(), 1 - self.confidence
+        refuse_unable(self.claim, self.calls, level, size, until_decided=self.until_decided)
         finds = planned_finding(self.claim, self._power(roughly=False), self._power(roughly=True))
         most = ", until decided" if self.until_decided else ""
         return (
-            f"one call takes {short(self.seconds, 2)} s: {self._size()}{most}, which {finds}. "
-            f"{_OTHERWISE}"
+            f"one call takes {short(self.seconds, 2)} s: {size}{most}, which {finds}. {_OTHERWISE}"
         )
 
     def _size(self) -> str:
@@ -433,7 +450,10 @@ def sequential_evidence(
         fresh = _drawn(caller, inputs, batch.size, seed, place, kept)
         wager = wager.update(*_happened(event, fresh))
         past = [joined([old, new]) for old, new in zip(past, fresh, strict=True)]
-        if wager.refuted or not batch.hope(wager, wager.seen.counted(), before.counted()):
+        if wager.refuted:
+            if not needs_more(caller, inputs, (past[0], past[1])):
+                break
+        elif not batch.hope(wager, wager.seen.counted(), before.counted()):
             break
         if batch.seek:
             event, before = _sought(past, seek), wager.seen

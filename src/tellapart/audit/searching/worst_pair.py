@@ -18,16 +18,15 @@ import numpy as np
 from tellapart import _checks, _progress, deadline, run
 from tellapart._numeric.text import short
 from tellapart.audit.alternatives import planned_finding
-from tellapart.audit.bounds import LowerBound
 from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import Caller, detect_convention
 from tellapart.audit.probing.calling.calls import block_sizes
 from tellapart.audit.probing.calling.outputs import Broken, CallOutputs, joined
 from tellapart.audit.probing.events import EventSearch
-from tellapart.audit.probing.probe_run import FEWEST, planned_power, probe
+from tellapart.audit.probing.probe_run import FEWEST, planned_power, probe, refuse_unable
 from tellapart.audit.searching.domain import Domain
-from tellapart.audit.verdict import Verdict, judge
+from tellapart.audit.verdict import Verdict, WithVerdict, judge
 from tellapart.errors import InvalidArgument, LimitReached
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -59,7 +58,7 @@ class Tried:
 
 
 @dataclass(frozen=True, repr=False)
-class Search:
+class Search(WithVerdict):
     """The two inputs that leaked most, what a probe of them showed, and what else was tried.
 
     ``tried`` has the most promising first; of ``skipped`` pairs no call gave a value.
@@ -72,17 +71,8 @@ class Search:
     skipped: int
     calls: int
 
-    @property
-    def refuted(self) -> bool:
-        """Whether the claim is refuted on the inputs found, at the verdict's confidence."""
-        return self.verdict.refuted
-
-    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
-        """The least ε that is left possible, at the claim's own δ unless told."""
-        return self.verdict.epsilon_lower(delta)
-
     def __repr__(self) -> str:
-        return f"Search({self.verdict.headline}, d0 = {_short(self.d0)}, d1 = {_short(self.d1)})"
+        return f"Search({self.headline}, d0 = {_short(self.d0)}, d1 = {_short(self.d1)})"
 
     def __str__(self) -> str:
         sought = (
@@ -92,8 +82,8 @@ class Search:
         if self.skipped:
             sought += f" {self.skipped} more were skipped, as every call on both inputs failed."
         inputs = f"Inputs: d0 = {_short(self.d0)}, d1 = {_short(self.d1)}."
-        said = [self.verdict.headline, inputs, *self.verdict.reasons(), sought]
-        return "\n".join([*said, self.verdict.evidence.ledger.in_short])
+        said = [self.headline, inputs, *self.verdict.reasons(), sought]
+        return "\n".join([*said, self.evidence.ledger.in_short])
 
 
 def search(
@@ -135,8 +125,7 @@ def search(
     curve = curve_of(claim, "claim")
     _checks.instance(Domain, "a description of inputs, as audit.domains has them", domain=domain)
     begin = _checks.whole(1, 10**6, tries=tries)
-    if samples is not None:
-        _checks.whole(20, 10**9, samples=samples)
+    at_most = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
     _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     rounds = _rounds(begin)
@@ -144,9 +133,9 @@ def search(
     if asked is not None and asked < _fewest_calls(rounds):
         rule = f"be at least {_fewest_calls(rounds):,} for {begin} tries"
         _checks.refuse("search_calls", rule, search_calls)
-    counts = _Counts(asked, samples)
+    counts = _Counts(asked, at_most)
     purse = pace.Purse(seconds, hint="or probe one pair you suspect by audit.probe")
-    purse.needed = _fewest_calls(_one_round(1)) + pace.in_all(samples or FEWEST)
+    purse.needed = _fewest_calls(_one_round(1)) + pace.in_all(at_most or FEWEST)
     weigh = _PairPromise(mechanism, timeout, EventSearch(claimed_delta(curve), features))
     with pace.spending(purse):
         if None in counts or purse.limited:
@@ -170,7 +159,7 @@ def search(
                 part = counts.race // sum(stage.weight for stage in rounds)
                 race = _raced(weigh, domain, rounds, part, key, _part(tell, 0, race_share))
             best = race.ranking[0]
-            if purse.limited and samples is None:
+            if purse.limited and at_most is None:
                 fits = pace.fitting(caller, each, purse.plannable)
                 counts = counts._replace(probe=max(min(fits, counts.probe), FEWEST))
             verdict = probe(
@@ -250,10 +239,18 @@ def _notice(
     total = each * (counts.race + 2 * counts.probe)
     each_way = zip(asked, counts, _USUAL, strict=True)
     fewer = any(wanted is None and count < usual for wanted, count, usual in each_way)
-    if not fewer and total <= 1.01 * pace.MINUTE:
+    if not fewer and not pace.takes_long(total):
         return
+    if asked.probe is None:
+        refuse_unable(
+            claim,
+            counts.probe,
+            level,
+            f"{counts.probe:,} calls on each input, about "
+            f"{_progress.in_words(2 * counts.probe * each)} in all",
+        )
     tried = "try one pair" if pairs == 1 else f"choose a pair, of {pairs} to begin with"
-    too_long = asked == (None, None) and total > 1.01 * pace.MINUTE
+    too_long = asked == (None, None) and pace.takes_long(total)
     least = ", the least that a search takes" if too_long else ""
     finds = planned_finding(claim, planned_power(claim, counts.probe, level, roughly=True))
     warnings.warn(

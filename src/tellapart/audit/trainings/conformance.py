@@ -20,6 +20,7 @@ from scipy.special import betainc, fdtr, fdtrc, gammainc, gammaincc, ndtr
 from tellapart._checks import Array
 from tellapart._numeric.binomial import lower_tail, upper_tail
 from tellapart._numeric.text import short
+from tellapart.mechanisms.base import Mechanism
 
 # Correlations of noise are looked for in so many dimensions, between so many first steps.
 DIMENSIONS, KEPT_STEPS = 4_096, 2_000
@@ -33,6 +34,7 @@ _NO_NOISE = 1e-5
 class StatedTraining:
     """What a claim states of a training: noise in clipping norms, rate, steps; and of whom."""
 
+    claim: Mechanism
     noise: float
     rate: float
     steps: int
@@ -111,7 +113,7 @@ def checks(sums: TrainingSums) -> tuple[ConformanceCheck, ...]:
         facts.append(fact("numbers", "the release of a step holds NaN or infinity"))
     made, stated = len(sums.by_step), sums.stated.steps
     if made > stated:
-        facts.append(fact("steps", f"{made} steps were made, {stated} are stated"))
+        facts.append(fact("steps", f"{made:,} steps were made where {stated:,} are stated"))
     return (*facts, *_noise(sums), *_gains(sums), *_batches(sums))
 
 
@@ -149,6 +151,8 @@ def _noise(sums: TrainingSums) -> Iterator[ConformanceCheck]:
 
 
 def _times(ratio: float) -> str:
+    if not math.isfinite(ratio):
+        return "noise that is no number"
     # What is left where there is none is rounding.
     return f"{short(ratio, 3)} times the noise stated" if ratio > _NO_NOISE else "no noise"
 

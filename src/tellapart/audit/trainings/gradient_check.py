@@ -43,7 +43,12 @@ class GradientCheck:
         return at & (at - 1) == 0 and at < 2**_STEPS
 
     def _forward(self, module: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        if self._busy or not self._due or not getattr(output, "requires_grad", False):
+        if self._busy or not self._due:
+            return
+        if not hasattr(output, "requires_grad"):
+            self._remark("the model returns more than a tensor")
+            return
+        if not output.requires_grad:
             return
         self._inputs, self._output, self._slope = inputs, output.detach(), None
         output.register_hook(self._backward)
@@ -56,13 +61,13 @@ class GradientCheck:
         """What is wrong with the gradients of this batch, in words; nothing where nothing is."""
         due, slope = self._due, self._slope
         self._calls += 1
-        if not due or slope is None or not len(slope):
+        if not due or slope is None or not (slope.ndim and len(slope)):
             return ""
         if any(_random(module) for module in self._model.modules()):
             self._remark("dropout draws anew for each call")
             return ""
-        if not all(hasattr(part, "repeat_interleave") for part in self._inputs):
-            self._remark("the model takes more than tensors")
+        if not self._inputs or not all(_has_rows(part, len(slope)) for part in self._inputs):
+            self._remark("the model takes more than tensors with a row for each record")
             return ""
         with self._quiet():
             return self._compare(slope, clip)
@@ -104,6 +109,9 @@ class GradientCheck:
         totals = [torch.zeros_like(layer) for layer in self._layers]
         for record in range(many if ghost else min(many, _RECORDS)):
             output, alone = self._alone(record, slope[record] * scale)
+            if not math.isfinite(_norm([output, slope[record], *alone])):
+                self._remark("outputs or gradients of a record are no numbers")
+                return ""
             if _far(output, self._output[record], 1e-6):
                 if self._draws_anew(record, slope[record], output):
                     self._remark("the model draws anew for each call")
@@ -139,6 +147,11 @@ class GradientCheck:
         gradients = torch.autograd.grad(output, self._layers, slopes, allow_unused=True)
         pairs = zip(self._layers, gradients, strict=True)
         return output[0].detach(), [torch.zeros_like(p) if g is None else g for p, g in pairs]
+
+
+def _has_rows(part: Any, many: int) -> bool:
+    """Whether an input is a tensor with so many rows."""
+    return hasattr(part, "repeat_interleave") and part.ndim > 0 and len(part) == many
 
 
 def _last(rows: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tellapart import _checks
 from tellapart._numeric.text import short
@@ -17,11 +17,21 @@ from tellapart.mechanisms.subject import Subject
 
 # What Opacus adds to a norm before it divides by it.
 _TINY = 1e-6
+# Beside which a canary of this norm, and more, is clipped to all but the norm.
+_LEAST = 1e-2
 # A claimed rate this close to the loader's is batch_size/len(data), which Opacus does not draw at.
 _ROUNDED = 0.1
 _MIXED = (
     "Batches: the loader was gone through by two loops at once, so that the records of some steps "
     "are not known; that each step used the batch drawn for it is not checked."
+)
+_SKIPPED = (
+    "Batches: no step used some of those that were drawn; whether that depends on their records is "
+    "not seen."
+)
+_UNKNOWN = (
+    "Batches: several were drawn before a step whose number of records is that of none; that each "
+    "step used the batch drawn for it is not checked."
 )
 _GHOST = "Ghost clipping: canaries enter after clipping, so that their gain says nothing of it; "
 
@@ -35,7 +45,7 @@ def watch(
     model: Any = None,
     canaries: int = 40,
     confidence: float = 0.95,
-    conformance: float = 0.001,
+    conformance: float | None = None,
     seed: int = 0,
 ) -> OpacusWatch:
     """Audit one whole training with Opacus: train as ever, then ask for the `verdict`.
@@ -90,18 +100,20 @@ class OpacusWatch:
         clip: float,
         canaries: int,
         confidence: float,
-        conformance: float,
+        conformance: float | None,
         seed: int,
     ) -> None:
         self._ghost = _is_ghost(optimizer)
         sampler = _batch_sampler(loader)
-        if model is not None and not hasattr(model, "register_forward_hook"):
-            _checks.refuse("model", "be the module that make_private returned", model)
         if "pre_step" in vars(optimizer):
             _checks.refuse(
                 "optimizer", "be watched once: call stop() on the other watch", optimizer
             )
         parameters = [layer for layer in optimizer.params if layer.requires_grad]
+        _same_model(model, parameters)
+        if optimizer.max_grad_norm != clip:
+            rule = f"be the clipping norm of the optimizer, {short(optimizer.max_grad_norm)}"
+            _checks.refuse("clip", rule, clip)
         records = len(loader.dataset)
         rate = read_claim(claim)[1]
         _same_rate(loader, rate)
@@ -147,10 +159,10 @@ class OpacusWatch:
 
     def stop(self) -> None:
         """Leave optimizer, loader and model as they were."""
-        del self._optimizer.pre_step
-        self._sampler.__class__ = self._kind
-        if self._check is not None:
-            self._check.remove()
+        if vars(self._optimizer).pop("pre_step", None) is not None:
+            self._sampler.__class__ = self._kind
+            if self._check is not None:
+                self._check.remove()
 
     def _watched(self, *given: Any) -> Any:
         """A step of the optimizer, with canaries among its gradients."""
@@ -199,7 +211,7 @@ class OpacusWatch:
             latest = held[-1] if isinstance(held, list) else held
             more = latest.new_zeros((int(drawn.coins.sum()), layer.numel()))
             row = torch.as_tensor(rows[here], device=layer.device)
-            more[row, at] = (LONG * self.updates.clip * value).to(more.dtype)
+            more[row, at] = (LONG * max(self.updates.clip, _LEAST) * value).to(more.dtype)
             joined = torch.cat([latest, more.view(-1, *layer.shape)])
             layer.grad_sample = [*held[:-1], joined] if isinstance(held, list) else joined
 
@@ -226,20 +238,46 @@ class OpacusWatch:
                 "a step was made on a batch that the watched loader did not draw: give watch() the "
                 "loader that your loop goes through, before it starts"
             )
-        batch = list(waiting.popleft())
         if self._ghost:
-            return batch
-        while len(batch) < self._rows and waiting:  # those of several batches
-            batch += waiting.popleft()
-        if len(batch) == self._rows:
-            return batch
-        if self._drawn.mixed:
-            if _MIXED not in self.updates.remarks:
-                self.updates.remarks.append(_MIXED)
+            return list(waiting.popleft())
+        match = _used(list(waiting), self._rows)
+        if match is not None:
+            if match.first:
+                self._remark(_SKIPPED)
+            for _ in range(match.after):
+                waiting.popleft()
+            return match.records
+        batch = list(waiting.popleft())
+        if self._drawn.mixed or waiting:
+            self._remark(_MIXED if self._drawn.mixed else _UNKNOWN)
             return None
         words = f"a step used {self._rows} records where {len(batch)} were drawn"
         self.updates.refute("batches", words)
         return batch
+
+    def _remark(self, said: str) -> None:
+        if said not in self.updates.remarks:
+            self.updates.remarks.append(said)
+
+
+class _UsedBatches(NamedTuple):
+    """Batches that a step used: the place of the first one, that after the last, their records."""
+
+    first: int
+    after: int
+    records: list[int]
+
+
+def _used(drawn: list[Sequence[int]], rows: int) -> _UsedBatches | None:
+    """Batches drawn one after another, the first there are, that have so many records in all."""
+    for first in range(len(drawn)):
+        records, after = list(drawn[first]), first + 1
+        while len(records) < rows and after < len(drawn):  # a step of several batches
+            records += drawn[after]
+            after += 1
+        if len(records) == rows:
+            return _UsedBatches(first, after, records)
+    return None
 
 
 @dataclass(eq=False)
@@ -350,6 +388,19 @@ def _same_rate(loader: Any, rate: float) -> None:
             "batch_size/len(data)"
         )
         _checks.refuse("claim", rule, f"sampling_rate={short(rate)}")
+
+
+def _same_model(model: Any, parameters: Sequence[Any]) -> None:
+    """Refuse a model that is not what is trained, as Opacus has wrapped it."""
+    if model is None:
+        return
+    if not hasattr(model, "register_forward_hook") or not hasattr(model, "_module"):
+        rule = "be the module that make_private returned, not the one it was given"
+        _checks.refuse("model", rule, type(model).__name__)
+    own = set(map(id, model.parameters()))
+    if not all(id(layer) in own for layer in parameters):
+        rule = "be the module whose parameters the optimizer trains, as make_private returned it"
+        _checks.refuse("model", rule, type(model).__name__)
 
 
 def _names(model: Any, parameters: Sequence[Any]) -> list[str]:

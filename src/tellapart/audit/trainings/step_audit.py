@@ -16,39 +16,38 @@ from tellapart import _checks, _progress, deadline, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
 from tellapart.audit.alternatives import planned_finding
-from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Evidence, Finding, strongest
+from tellapart.audit.evidence.base import Finding, strongest
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.level_budget import Entry
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling.caller import asked_for, detect_convention
-from tellapart.audit.probing.probe_run import fewest_calls, planned_power, probe_scores
+from tellapart.audit.probing.probe_run import (
+    FEWEST,
+    fewest_calls,
+    planned_power,
+    probe_scores,
+    refuse_unable,
+)
 from tellapart.audit.trainings.step_pairs import (
     StepPair,
     StepSetting,
     family,
     most_telling_first,
 )
-from tellapart.audit.verdict import (
-    NOT_REFUTED,
-    NOT_TESTED,
-    Verdict,
-    describe,
-)
+from tellapart.audit.verdict import Verdict, WithVerdict, describe
 from tellapart.errors import LimitReached, Unsupported
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.subject import Subject, curve_of
 from tellapart.mechanisms.training import dp_sgd
 from tellapart.neighbours import Neighbours
 
-_FEWEST = 20
 _SCORE = re.compile(r"output\[(\d+)\]")
 # Keeps the one call that tells how many releases there are apart from all that are kept.
 _TRIAL = 2**32 - 5
 
 
 @dataclass(frozen=True, repr=False)
-class StepAudit:
+class StepAudit(WithVerdict):
     """What a step gave away under each pair of neighbouring gradients, and the joint verdict.
 
     ``shown`` has the verdict on each pair by itself, at its share of the level; ``verdict`` is
@@ -62,11 +61,6 @@ class StepAudit:
     left_out: tuple[StepPair, ...] = ()
 
     @property
-    def refuted(self) -> bool:
-        """Whether some pair refutes the claim."""
-        return self.verdict.refuted
-
-    @property
     def refuting(self) -> tuple[StepPair, ...]:
         """The pairs that refute the claim; what the first of them shows explains the others."""
         both = zip(self.pairs, self.shown, strict=True)
@@ -78,20 +72,11 @@ class StepAudit:
         unless = "; or a simpler mistake, which a pair left out would show" if self.left_out else ""
         return self.refuting[0].hint + unless if self.refuted else ""
 
-    @property
-    def evidence(self) -> Evidence:
-        """What the calls on all pairs show together."""
-        return self.verdict.evidence
-
-    def epsilon_lower(self, delta: float | None = None) -> LowerBound:
-        """The least ε that is left possible, at the claim's own δ unless told."""
-        return self.verdict.epsilon_lower(delta)
-
     def __repr__(self) -> str:
-        return f"StepAudit({self.verdict.headline})"
+        return f"StepAudit({self.headline})"
 
     def __str__(self) -> str:
-        lines = [self.verdict.headline]
+        lines = [self.headline]
         for pair, verdict in zip(self.pairs, self.shown, strict=True):
             said = (
                 "does not refute it" if verdict.could_refute else "has too few calls to refute it"
@@ -105,8 +90,7 @@ class StepAudit:
         if self.verdict.finding is not None:
             lines += [f"Where: {self.verdict.finding}.", f"Hint, not proof: {self.hint}."]
         else:
-            tested = self.verdict.could_refute and not self.verdict.allows_all
-            lines.append(NOT_REFUTED if tested else NOT_TESTED)
+            lines.append(self.verdict.means)
         lines += [*self.verdict.remarks, self.evidence.ledger.in_short]
         return "\n".join(lines)
 
@@ -171,7 +155,7 @@ def step(
     promise = dp_sgd(noise, rate, many) if claim is None else claim
     curve_of(promise, "claim")
     _same_neighbours(promise, setting)
-    at_most = None if samples is None else _checks.whole(_FEWEST, 10**9, samples=samples)
+    at_most = None if samples is None else _checks.whole(FEWEST, 10**9, samples=samples)
     level = 1 - _checks.inside_unit(confidence=confidence)
     key = _checks.whole(0, 2**62, seed=seed)
     pairs = _kept(family(setting), only)
@@ -180,7 +164,7 @@ def step(
     shown: dict[int, Verdict] = {}
     share = level / len(pairs)
     purse = pace.Purse(seconds, hint="or keep fewer pairs by only=")
-    fewest = _FEWEST if at_most or not purse.limited else fewest_calls(promise, share)
+    fewest = FEWEST if at_most or not purse.limited else fewest_calls(promise, share)
     purse.needed = len(pairs) * pace.in_all(at_most or fewest, batches=takes_size)
     with pace.spending(purse):
         deadline.before_call()
@@ -248,11 +232,15 @@ def _affordable(
     calls = pace.affordable(all_of_them, pace.MINUTE, _USUAL)
     if calls < _USUAL:
         total = calls * all_of_them
-        least = ", the least that is made unless told" if total > pace.MINUTE else ""
+        size = (
+            f"{calls:,} calls on each input of {len(pairs)} pairs, about "
+            f"{_progress.in_words(total)} in all"
+        )
+        refuse_unable(claim, calls, level, size)
+        least = ", the least that is made unless told" if pace.takes_long(total) else ""
         finds = planned_finding(claim, planned_power(claim, calls, level, roughly=True))
         warnings.warn(
-            f"one step takes {short(each, 2)} s: {calls:,} calls on each input of {len(pairs)} "
-            f"pairs, about {_progress.in_words(total)} in all{least}, where a pair that shows it "
+            f"one step takes {short(each, 2)} s: {size}{least}, where a pair that shows it "
             f"{finds}; {_USUAL:,} are usual. samples=N takes as many as you say, seconds=S as "
             "many as fit; only= keeps fewer pairs, and a step that takes size= is called in "
             "batches",

@@ -16,12 +16,13 @@ import numpy as np
 from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
+from tellapart.audit.alternatives import against_alternatives, planned_finding
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Evidence, claimed_delta
+from tellapart.audit.evidence.base import Evidence, claimed_delta, promised
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
-from tellapart.audit.many_run_audit import Favoured, at_ranks
+from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
 from tellapart.audit.models_needed import curve_needs_less, fewest_models, refutable
 from tellapart.audit.probing import pace
 from tellapart.audit.scores import Scores
@@ -39,6 +40,7 @@ from tellapart.audit.trainings.membership_game import (
 )
 from tellapart.audit.trainings.shadow_models import ShadowTraining, put_back
 from tellapart.audit.verdict import Verdict, judge
+from tellapart.curve.loss_tails import sketched
 from tellapart.errors import BadScores, Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -96,6 +98,7 @@ def training(
     _checks.instance(Iterable, "places of examples, listed", population=population)
     game = MembershipGame(data, design, models or _USUAL, seed, tuple(population))
     check_attack(attack, game)
+    enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
     purse = pace.Purse(seconds, "models")
     purse.hint = (
         "or name a folder=, which keeps finished models, and run the same again"
@@ -107,10 +110,10 @@ def training(
         purse.needed = 1 + _needed(claim, game, attack, sure) if plans else game.models
     with pace.spending(purse):
         if plans:
-            game = replace(game, models=_affordable(game, train, score, purse))
+            models = _affordable(claim, game, train, score, attack, sure, purse)
+            game = replace(game, models=models)
             if purse.limited and not _suffices(claim, game, attack, sure):
                 purse.refuse()
-        enough_models(claim, game.models, set_aside(game, attack), sure, design.prior)
         played = game.play(train, score, folder=folder, progress=progress)
         if not _enough_trained(claim, played, attack, sure):
             purse.needed = game.models
@@ -132,10 +135,20 @@ class SlowTraining(UserWarning):
     """One training takes so long that the default number of models takes more than a minute."""
 
 
-_USUAL, _MINUTE = 1_000, 60.0
+_USUAL = 1_000
+# So many models show which share of them is set aside.
+_MANY = 10_000
 
 
-def _affordable(game: MembershipGame, train: Train, score: Score | None, purse: pace.Purse) -> int:
+def _affordable(
+    claim: Subject,
+    game: MembershipGame,
+    train: Train,
+    score: Score | None,
+    attack: Attacking,
+    confidence: float,
+    purse: pace.Purse,
+) -> int:
     """How many models are trained unless told, by one training that is timed and not counted."""
     _checks.function(train=train)
     before = purse.took
@@ -144,17 +157,27 @@ def _affordable(game: MembershipGame, train: Train, score: Score | None, purse: 
     each = max(purse.took - before, 1e-9)
     if purse.limited:
         return max(min(int(purse.plannable / each), _USUAL), 2)
-    if _USUAL * each > 1.01 * _MINUTE:
+    if pace.takes_long(_USUAL * each):
         warnings.warn(
             f"one training takes {short(each, 2)} s: {_USUAL:,} models take about "
-            f"{_progress.in_words(_USUAL * each)} on one worker. models=N trains as many as you "
-            "say, seconds=S as many as fit; joblib.parallel_config(n_jobs=N) shares them out, "
-            "folder= lets a killed audit go on, and audit.step of one training step is cheaper "
+            f"{_progress.in_words(_USUAL * each)} on one worker, which "
+            f"{_finds(claim, game, attack, confidence)}. models=N trains as many as you say, "
+            "seconds=S as many as fit; joblib.parallel_config(n_jobs=N) shares them out, folder= "
+            "lets a killed audit go on, and audit.step of one training step is cheaper "
             "(audit.plan compares them)",
             SlowTraining,
             stacklevel=3,
         )
     return _USUAL
+
+
+def _finds(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> str:
+    """What the models that count find with 90 % power, in words."""
+    count = game.models - set_aside(game, attack)
+    inside = min(max(round(count * game.design.prior), 1), count - 1)
+    evidence = at_ranks(unseen_scores(count, inside), 1 - confidence)
+    power = evidence.power_against(sketched(promised(claim)))
+    return planned_finding(claim, against_alternatives(claim, power))
 
 
 def _suffices(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> bool:
@@ -166,8 +189,8 @@ def _suffices(claim: Subject, game: MembershipGame, attack: Attacking, confidenc
 def _needed(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> int:
     """About how many models it takes at least, with those set aside."""
     needed = fewest_models(claim, confidence, game.design.prior)
-    many = replace(game, models=10 * needed)
-    return -(-needed * many.models // (many.models - set_aside(many, attack)))
+    many = replace(game, models=_MANY)
+    return -(-needed * _MANY // (_MANY - set_aside(many, attack)))
 
 
 def trained(played: Played) -> int:

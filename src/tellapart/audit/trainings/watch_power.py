@@ -15,12 +15,14 @@ from scipy.special import gammaincinv
 from tellapart import deadline
 from tellapart.audit.alternatives import SURE, weakest_found
 from tellapart.audit.trainings.step_bets import StepBets
+from tellapart.audit.trainings.white_box import BLOCKS, EVERYWHERE
 
-# The layer whose noise is tested has so many weights; the level is divided among so many tests.
-LAYER, LAYERS = 10, 20
-_TESTS = 12 * LAYERS
-# Canaries of a step as they are unless told: ten in each of four layers, five in all layers.
-_CANARIES, _IN_A_PART = 45, 10
+# The layer whose noise is tested has so many weights, and is one of so many. So many kinds of tests
+# divide the level.
+LAYER, LAYERS, CHECKS = 10, 20, 9
+# Canaries of a step as they are unless told: forty in single layers, and those in all layers. On
+# models of fewer layers stakes are divided among fewer parts, and bets find more.
+_CANARIES = 40
 # Bets are played on so many first steps at most: beyond, they find less than so many already do.
 MOST_STEPS = 500
 # How often they are played: fewer times where steps are many, and fewest to see where to look.
@@ -35,7 +37,7 @@ def noise_found(steps: int, level: float, layer: int = LAYER) -> float:
     freedom, divided by x² where the noise is x times too small.
     """
     half = steps * layer / 2
-    threshold = float(gammaincinv(half, level / (2 * _TESTS)))  # two-sided
+    threshold = float(gammaincinv(half, level / (2 * CHECKS * LAYERS)))  # two-sided
     return math.sqrt(float(gammaincinv(half, SURE)) / threshold) * (1 + 1e-9)
 
 
@@ -81,9 +83,9 @@ class _Play:
 
     def _bets(self, strength: float) -> StepBets:
         rng = np.random.default_rng((_SEED, self.seed))
-        shape = (self.steps, _CANARIES)
+        shape = (self.steps, _CANARIES + EVERYWHERE)
         coins = rng.random(shape) < 0.5
         now, before = rng.normal(0, self.noise / strength, (2, *shape))
-        parts = np.arange(_CANARIES) // _IN_A_PART
-        places, labels = np.broadcast_to(parts, shape), tuple(range(parts[-1] + 1))
-        return StepBets(coins + now, before, coins, places, self.noise, labels)
+        parts = np.append(np.arange(_CANARIES) % BLOCKS, np.full(EVERYWHERE, BLOCKS))
+        places = np.broadcast_to(parts, shape)
+        return StepBets(coins + now, before, coins, places, self.noise, tuple(range(BLOCKS + 1)))

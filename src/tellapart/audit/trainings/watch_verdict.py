@@ -18,10 +18,20 @@ from tellapart.audit.verdict import NOT_REFUTED, describe
 from tellapart.errors import NotCertified
 from tellapart.mechanisms.base import Mechanism
 from tellapart.mechanisms.training import dp_sgd
+from tellapart.neighbours import Neighbours
 
 # A smaller μ shows nothing.
 _NO_LEAK = 1e-6
 BETS = "bets on each step"
+# Corrected p-values below this are beyond doubt. What says why the noise is not as stated comes
+# before the noise itself.
+_DOUBT = 1e-12
+_CAUSES = (
+    "sampling rate",
+    "canaries in one coordinate",
+    "canaries in every layer",
+    "batch size shows in the noise",
+)
 ASSUMPTIONS = (
     "the canaries' coins are secret to the training",
     "what is read is all that a step releases",
@@ -61,7 +71,7 @@ class WatchVerdict(Displayed):
     @property
     def claim(self) -> Mechanism:
         """The mechanism that was stated."""
-        return dp_sgd(self.stated.noise, self.stated.rate, self.stated.steps)
+        return self.stated.claim
 
     @property
     def steps(self) -> int:
@@ -91,11 +101,19 @@ class WatchVerdict(Displayed):
         return self.bets.log_wealth(self.mu_claimed) >= -math.log(1 - self._sure)
 
     @cached_property
+    def could_refute(self) -> bool:
+        """Whether bets that all win would refute it in so few steps."""
+        return self.bets.at_best(self.mu_claimed) >= -math.log(1 - self._sure)
+
+    @cached_property
     def failed(self) -> tuple[ConformanceCheck, ...]:
-        """The tests of conformance that refute the stated mechanism, the surest first."""
+        """The tests of conformance that refute the stated mechanism, the surest first.
+
+        Of several that are beyond doubt, those that say why come before those that see it.
+        """
         both = zip(corrected(self.checks), self.checks, strict=True)
-        bad = [(p, at, check) for at, (p, check) in enumerate(both) if p <= self.conformance]
-        return tuple(check for _, _, check in sorted(bad))
+        bad = [(max(p, _DOUBT), check) for p, check in both if p <= self.conformance]
+        return tuple(check for _, check in sorted(bad, key=lambda each: (each[0], _rank(each[1]))))
 
     @property
     def refuted(self) -> bool:
@@ -114,6 +132,8 @@ class WatchVerdict(Displayed):
         """
         d = _checks.inside_unit(delta=delta)
         how = f"if all {self.steps} steps leak alike, an assumption"
+        if self.claim.neighbours is not Neighbours.ADD_REMOVE:  # as canaries are
+            how += ", for a record added or removed"
         value = _epsilon_lower(self.mu_lower.value, self.stated.rate, self.steps, d)
         return LowerBound(value, self._sure, Basis.GAUSSIAN, how)
 
@@ -124,10 +144,16 @@ class WatchVerdict(Displayed):
         """The verdict in one line."""
         claim = describe(self.claim)
         if not self.refuted:
-            return f"NOT REFUTED: {claim}, at {percent(self.confidence)} confidence"
+            return f"NOT REFUTED: {claim}{self._part}, at {percent(self.confidence)} confidence"
         reasons = [self._leak] if self.not_private else []
         reasons += [self.failed[0].words] if self.failed else []
         return f"REFUTED: {claim}: {'; '.join(reasons)}"
+
+    @property
+    def _part(self) -> str:
+        """How much of the training was watched, where that was not all of it."""
+        stated = self.stated.steps
+        return "" if self.steps >= stated else f", {self.steps:,} of {stated:,} steps watched"
 
     @property
     def _leak(self) -> str:
@@ -156,15 +182,20 @@ class WatchVerdict(Displayed):
         shown = f"Some step leaks μ {self.mu_lower.words}." if self.mu_lower.value else ""
         if self.not_private:
             return f"refuted at {sure} confidence. {shown} Stated is μ = {mu} a step."
-        if self.bets.at_best(self.mu_claimed) < -math.log(1 - self._sure):
-            return f"no verdict. {self.steps} steps are too few to refute μ = {mu} by bets. {shown}"
+        if not self.could_refute:
+            few = "1 step is" if self.steps == 1 else f"{self.steps:,} steps are"
+            return f"no verdict. {few} too few to refute μ = {mu} by bets. {shown}"
         return f"not refuted at {sure} confidence (bets against μ = {mu} a step). {shown}"
 
     def _by_checks(self) -> str:
         many, sure = len(self.checks), percent(1 - self.conformance)
         if self.failed:
+            facts = sum(check.fact for check in self.failed)
+            tests = len(self.failed) - facts
+            by = [f"{facts} fact{'s' * (facts > 1)} that no chance explains"] if facts else []
+            by += [f"{tests} of {many - facts} tests"] if tests else []
             return (
-                f"refuted at {sure} confidence by {len(self.failed)} of {many} tests. This refutes "
+                f"refuted at {sure} confidence by {' and '.join(by)}. This refutes "
                 "the mechanism stated, not (ε, δ)-DP: another one was run."
             )
         return f"not refuted at {sure} confidence ({many} tests)."
@@ -182,8 +213,14 @@ class WatchVerdict(Displayed):
         return f"WatchVerdict({self.headline})"
 
     def __str__(self) -> str:
-        budget = f"{self.ledger.title}: {self.ledger.sharing}."
-        return "\n".join([self.headline, *self.reasons(), budget])
+        return "\n".join([self.headline, *self.reasons(), self.ledger.in_short])
+
+
+def _rank(check: ConformanceCheck) -> int:
+    """Facts first, then what says why."""
+    if check.fact:
+        return -1
+    return _CAUSES.index(check.name) if check.name in _CAUSES else len(_CAUSES)
 
 
 def _epsilon_lower(mu: float, rate: float, steps: int, delta: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,15 +22,16 @@ from tellapart.audit.trainings.step_audit import flat
 from tellapart.audit.trainings.step_bets import StepBets
 from tellapart.audit.trainings.watch_verdict import WatchVerdict
 from tellapart.errors import Unsupported
-from tellapart.mechanisms.base import Sampling
+from tellapart.mechanisms.base import Mechanism, Sampling
 from tellapart.mechanisms.combine import Repeated, Sampled
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject
+from tellapart.neighbours import Neighbours
 
 # How many times the clipping norm a canary has, and how many have a part in every layer.
 LONG, EVERYWHERE = 10.0, 5
 # Bets are placed on at most so many blocks of layers, beside those on all of the model.
-_BLOCKS = 16
+BLOCKS = 16
 # Coins come from a stream of their own: the training may well draw from default_rng(seed).
 _COINS = 0x636F696E
 _IN_ONE, _IN_ALL = "in one coordinate", "in every layer"
@@ -65,7 +66,7 @@ class StepCanaries:
         return (np.cumsum(self.coins) - 1)[self.rows[self.inside]]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class UpdateWatch:
     """A training that is watched: hand its steps `canaries`, and tell it what they released."""
 
@@ -89,8 +90,11 @@ class UpdateWatch:
         self._shared = np.minimum(EVERYWHERE, np.maximum(sizes // 2, 1)) * (len(sizes) > 1)
         self._room = sizes - self._shared
         self._starts = np.cumsum(sizes) - sizes
-        blocks = np.array_split(np.arange(len(sizes)), min(len(sizes), _BLOCKS))
+        blocks = np.array_split(np.arange(len(sizes)), min(len(sizes), BLOCKS))
         self._block = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
+
+    def __repr__(self) -> str:
+        return f"UpdateWatch({len(self._seen):,} of {self.stated.steps:,} steps seen)"
 
     @property
     def dimension(self) -> int:
@@ -162,6 +166,9 @@ class UpdateWatch:
         released = flat(update)
         if released.shape != (self.dimension,):
             _checks.refuse("update", f"have {self.dimension} numbers", released.shape)
+        if batch is not None and len(batch) != len(rows):
+            rule = f"name the record of each of {len(rows)} rows of gradients"
+            _checks.refuse("batch", rule, list(batch))
         norms = np.linalg.norm(rows, axis=1)
         scale = np.minimum(1.0, self.clip / np.maximum(norms, 1e-300))
         self.record(released * self.expected_batch - scale @ rows, len(rows), batch)
@@ -174,8 +181,12 @@ class UpdateWatch:
         drawn = self._drawn
         if drawn is None:
             raise Unsupported("canaries come before a step: call watch.canaries() and add its rows")
-        if batch is not None and len(batch) and not 0 <= min(batch) <= max(batch) < self._records:
-            _checks.refuse("batch", f"number records from 0 to {self._records - 1}", list(batch))
+        last = self.stated.records - 1
+        numbers = np.asarray([] if batch is None else batch)
+        if numbers.size and not (
+            numbers.dtype.kind in "iu" and 0 <= numbers.min() <= numbers.max() <= last
+        ):
+            _checks.refuse("batch", f"number records from 0 to {last}", list(numbers))
         self._drawn = None
         unit = self.clip
         reading = drawn.along(rest) / unit
@@ -191,10 +202,6 @@ class UpdateWatch:
                 self.sums.add_gain(kind, reading[chosen & drawn.coins] - 1)
         self._last = rest
         self._seen.append((reading, before, drawn.coins, drawn.groups))
-
-    @property
-    def _records(self) -> int:
-        return self.stated.records
 
     def refute(self, name: str, words: str) -> None:
         """Note a fact that no chance explains and that contradicts the mechanism stated."""
@@ -232,7 +239,7 @@ def watch_updates(
     names: Sequence[str] | None = None,
     canaries: int = 40,
     confidence: float = 0.95,
-    conformance: float = 0.001,
+    conformance: float | None = None,
     seed: int = 0,
 ) -> UpdateWatch:
     """Audit one whole training whose steps you can see, with any framework.
@@ -243,7 +250,8 @@ def watch_updates(
     coordinate each; five more have a part in every layer.
 
     The level 1 − ``confidence`` is the chance of any false refutation; of it ``conformance`` goes
-    to the tests of the stated mechanism, the rest to the bets.
+    to the tests of the stated mechanism, the rest to the bets: 0.001 unless told, or half of the
+    level where that is less.
 
     >>> import numpy as np
     >>> import tellapart as ta
@@ -265,19 +273,31 @@ def watch_updates(
     tellapart.audit.watch : the same for Opacus, in your own loop
     tellapart.audit.step : a single step, called many times
     """
-    if not isinstance(layers, Sequence) or not layers:
+    listed = list(layers) if np.ndim(layers) == 1 else []
+    if not listed:
         _checks.refuse("layers", "list how many coordinates each layer has", layers)
-    sizes = tuple(_checks.whole(1, 10**10, layers=size) for size in layers)
+    sizes = tuple(_checks.whole(1, 10**10, layers=size) for size in listed)
     titles = tuple(names) if names is not None else tuple(f"layer {k}" for k in range(len(sizes)))
-    if len(titles) != len(sizes):
+    if isinstance(names, str) or len(titles) != len(sizes):
         _checks.refuse("names", f"name each of {len(sizes)} layers", names)
     noise, rate, steps = read_claim(claim)
     sure = _checks.inside_unit(confidence=confidence)
-    strict = _checks.inside_unit(conformance=conformance)
+    if conformance is None:
+        strict = usual_conformance(1 - sure)
+    else:
+        strict = _checks.inside_unit(conformance=conformance)
     if strict >= (1 - sure) * (1 - 1e-9):
         _checks.refuse("conformance", "be a part of the level 1 − confidence", conformance)
     return UpdateWatch(
-        StatedTraining(noise, rate, steps, _checks.whole(1, records=records), sizes, titles),
+        StatedTraining(
+            cast(Mechanism, claim),
+            noise,
+            rate,
+            steps,
+            _checks.whole(1, records=records),
+            sizes,
+            titles,
+        ),
         _checks.finite_above_zero(clip=clip),
         _checks.finite_above_zero(expected_batch=expected_batch),
         _checks.whole(1, 10**4, canaries=canaries),
@@ -285,6 +305,15 @@ def watch_updates(
         strict,
         run.generator((_checks.whole(0, 2**62, seed=seed), _COINS)),
     )
+
+
+# The level of the tests of conformance, where that of all leaves room.
+_CONFORMANCE = 0.001
+
+
+def usual_conformance(level: float) -> float:
+    """Of a level, what the tests of conformance get unless told."""
+    return min(_CONFORMANCE, level / 2)
 
 
 def read_claim(claim: Subject) -> tuple[float, float, int]:
@@ -299,5 +328,8 @@ def read_claim(claim: Subject) -> tuple[float, float, int]:
         rate, step = step.rate, step.base
     if not isinstance(step, Gaussian) or math.isinf(step.sigma) or rate <= 0:
         rule = "state the training: ta.dp_sgd(noise_multiplier, sampling_rate, steps), Poisson"
+        _checks.refuse("claim", rule, claim)
+    if step.neighbours is Neighbours.REPLACE:
+        rule = "be about a record added, removed or zeroed out, as canaries are, not replaced"
         _checks.refuse("claim", rule, claim)
     return step.sigma / step.sensitivity, rate, steps

@@ -82,7 +82,8 @@ class MethodOptions:
         """The method for many runs."""
         self.unused("many-runs", "guesses_in", "guesses_out")
         if self.method == "independent":
-            refuse("--method", "be left out with --design many-runs: runs are", self.method)
+            rule = "be one for many runs, which are independent: ranks, split, band or fixed"
+            refuse("--method", rule, self.method)
         at_one: dict[str | None, Callable[[float], Method]] = {
             "fixed": Fixed,
             "joint-beta": Credible,
@@ -137,10 +138,8 @@ class MethodOptions:
         sides = [side or (0,) * count for side in (self.guesses_in, self.guesses_out)]
         if {len(side) for side in sides} != {count}:
             refuse("--guesses-out", "be given as often as --guesses-in", self.guesses_out)
-        shares = [_share(share) for share in self.share] or [1 / count] * count
-        if sum(shares) > 1 + 1e-12:
-            rule = "add up to at most 1, the level of all guesses"
-            refuse("--share", rule, " ".join(self.share))
+        shares: list[float | None] = [_share(share) for share in self.share]
+        shares = shares or [None] * count
         return [Guessing(*each) for each in zip(*sides, shares, strict=True)]
 
     def for_one_model(self, prior: float | None) -> None:

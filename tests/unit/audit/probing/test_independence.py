@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+import tellapart as ta
+from tellapart import audit
 from tellapart.audit.probing import exchangeability
 from tellapart.audit.probing.calling.caller import Caller, Size, detect_convention
 from tellapart.audit.probing.calling.calls import BLOCK, draw
@@ -171,7 +173,7 @@ def asked(mechanism):
 @pytest.fixture
 def few_forks(monkeypatch):
     """Enough where noise is of real numbers, or there is none."""
-    monkeypatch.setattr(exchangeability, "_FORKS", 4)
+    monkeypatch.setattr(exchangeability, "FORKS", 4)
 
 
 @pytest.mark.parametrize("takes_rng", [False, True])
@@ -230,6 +232,29 @@ def test_noise_that_is_kept_on_one_input_alone_is_found(few_forks):
     assert (
         str(found) == WORDS + "the output never changes, but a fresh process gives another output"
     )
+
+
+@pytest.mark.parametrize(("changed", "certain"), [(2, False), (60, True)])
+def test_noise_that_seldom_shows_is_not_said_to_be_shared(changed, certain):
+    """After twenty calls with one output, so many of 64 first calls of processes have another."""
+    caller = Caller(lambda data: data[0])
+    caller.fresh.append((D0, False, [1.0] * changed + [0.0] * (64 - changed)))
+    shared = kept_noise(caller, (D0, D1), (packed([0.0] * 20), packed([1.0] * 20)))
+    assert shared.certain is certain
+    assert str(shared).startswith(WORDS if certain else "no verdict: 20 calls gave one output")
+
+
+def rarely_lies(data, rng):
+    """Randomised response with one lie in a hundred calls."""
+    return (data == D1) ^ (rng.random() < 0.01)
+
+
+def test_a_sequential_probe_goes_on_until_outputs_change():
+    for seed in range(6):
+        verdict = audit.probe(
+            rarely_lies, D0, D1, claim=ta.guarantee(1), samples=2_000, until_decided=True, seed=seed
+        )
+        assert verdict.refuted
 
 
 def test_no_noise_at_all_is_judged(few_forks):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest
 
+import tellapart as ta
 from tellapart.audit.trainings.conformance import (
     ConformanceCheck,
     StatedTraining,
@@ -16,7 +17,8 @@ from tellapart.audit.trainings.conformance import (
 from tellapart.audit.trainings.conformance import _sketch as sketch
 
 LAYERS = (40, 24, 8)
-STATED = StatedTraining(1.0, 0.25, 20, 40, LAYERS, ("first", "second", "last"))
+CLAIM = ta.dp_sgd(1.0, 0.25, 20)
+STATED = StatedTraining(CLAIM, 1.0, 0.25, 20, 40, LAYERS, ("first", "second", "last"))
 
 
 def summed(rng, spoil=None, rate=0.25, steps=20):
@@ -55,7 +57,7 @@ def test_central_sizes_are_as_likely_as_they_say(records, rate):
 def test_p_values_of_one_number_are_uniform():
     """Noise of a single layer and the gain have exact laws."""
     rng = np.random.default_rng(1)
-    one = StatedTraining(1.0, 0.25, 20, 40, (72,), ("all",))
+    one = StatedTraining(CLAIM, 1.0, 0.25, 20, 40, (72,), ("all",))
     gains, noises = [], []
     for _ in range(120):
         sums = TrainingSums(one)

@@ -32,7 +32,7 @@ T = TypeVar("T")
 BLOCK = 8192
 _MOST_TASKS = 1024
 # How many calls are made apart from the others, and in how many turns.
-_LEAST_APART, _MOST_APART, _TURNS = 16, 256, 8
+_LEAST_APART, MOST_APART, _TURNS = 16, 256, 8
 
 
 def draw(
@@ -102,7 +102,7 @@ def calls_apart(caller: Caller, beside: int) -> int:
 
 def _turns_apart(caller: Caller, beside: int) -> int:
     share = beside if _in_batches(caller) else beside // 8
-    return min(max(share, _LEAST_APART), _MOST_APART)
+    return min(max(share, _LEAST_APART), MOST_APART)
 
 
 def _in_batches(caller: Caller) -> bool:

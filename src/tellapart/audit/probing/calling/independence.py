@@ -155,9 +155,11 @@ class Dependence:
     """Why nothing can be said of a single call: several of them share their noise."""
 
     reason: str
+    certain: bool = True  # or perhaps they were too few to tell
 
     def __str__(self) -> str:
-        return f"no verdict: calls are not independent; {self.reason}"
+        known = "calls are not independent; " if self.certain else ""
+        return f"no verdict: {known}{self.reason}"
 
 
 def dependence(
