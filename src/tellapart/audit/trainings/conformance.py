@@ -174,7 +174,8 @@ def _alike(sums: TrainingSums) -> ConformanceCheck:
     best = (1.0, 0.0, (0, 0), "")
     for said, cut in parts:
         unit = sketches[:, cut].astype(float)
-        unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-300)
+        norms = np.linalg.norm(unit, axis=1, keepdims=True)
+        unit /= np.where(norms > _NO_NOISE * math.sqrt(unit.shape[1]), norms, np.inf)
         gram = np.abs(unit @ unit.T)
         np.fill_diagonal(gram, 0.0)
         pair = np.unravel_index(int(np.argmax(gram)), gram.shape)

@@ -28,9 +28,9 @@ BETS = "bets on each step"
 _DOUBT = 1e-12
 _CAUSES = (
     "sampling rate",
+    "noise of two steps alike",
     "canaries in one coordinate",
     "canaries in every layer",
-    "batch size shows in the noise",
 )
 ASSUMPTIONS = (
     "the canaries' coins are secret to the training",
