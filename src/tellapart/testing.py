@@ -52,8 +52,9 @@ def assert_private(
     keeps it fails with probability ``false_alarm`` at most, over seeds, and with one seed always
     or never. Passing proves nothing: another attack or another pair of inputs may show more. A test
     that no outcome of so few calls could fail is refused, with how many it takes.
-    Without ``samples`` there are 100,000 calls on each input, without ``seed`` it is 0, unless
-    pytest's ``--tellapart-samples`` and ``--tellapart-seed`` say otherwise.
+    Without ``samples`` there are 100,000 calls on each input, however long they take, so that a
+    seed says the same on every machine (`audit.plan` says what fewer find); without ``seed`` it is
+    0, unless pytest's ``--tellapart-samples`` and ``--tellapart-seed`` say otherwise.
 
     >>> def noisy_count(data, rng, size=None):
     ...     return len(data) + rng.laplace(0, 1, size)

@@ -387,6 +387,24 @@ def test_a_loop_that_begins_anew_for_every_step_is_spared():
     assert watch.updates.sums.drawn.sum() == sum(watch.updates.sums.sizes)
 
 
+@pytest.mark.parametrize("clip", [1e-7, 1e-3, 100.0])
+def test_right_trainings_are_spared_whatever_their_clipping_norm(clip):
+    """Opacus adds 1e-6 to norms before it clips."""
+    torch.manual_seed(3)
+    model, loader = GradSampleModule(network()), DPDataLoader(DATA, sample_rate=RATE)
+    optimizer = DPOptimizer(
+        torch.optim.SGD(model.parameters(), lr=0.05),
+        noise_multiplier=0.1,
+        max_grad_norm=clip,
+        expected_batch_size=50,
+    )
+    watch = audit.watch(
+        optimizer, loader, claim=ta.dp_sgd(0.1, sampling_rate=RATE, steps=30), clip=clip
+    )
+    train(model, optimizer, loader, nn.CrossEntropyLoss(), 30)
+    assert not watch.verdict().refuted, watch.verdict()
+
+
 def test_a_training_that_just_began_says_so():
     model, optimizer, loader, loss = private(16)
     watch = audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, confidence=0.999)
@@ -438,6 +456,10 @@ def test_wrong_arguments_are_refused_by_name():
         audit.watch(optimizer, loader, claim=CLAIM, clip=CLIP, model=lambda x: x)
     with pytest.raises(InvalidArgument, match="loader must draw batches"):
         audit.watch(optimizer, [1, 2], claim=CLAIM, clip=CLIP)
+    step = ta.Gaussian(1.0, sensitivity=2.0, neighbours=ta.Neighbours.REPLACE)
+    replaced = step.sampled(RATE).repeated(60)
+    with pytest.raises(InvalidArgument, match="claim must be about a record added, removed or"):
+        audit.watch(optimizer, loader, claim=replaced, clip=CLIP)
     with pytest.raises(InvalidArgument, match="claim must state the training"):
         audit.watch(optimizer, loader, claim=ta.guarantee(1.0, 1e-5), clip=CLIP)
     with pytest.raises(InvalidArgument, match=r"claim must state the rate .* 1/len\(loader\)"):

@@ -74,17 +74,18 @@ def test_the_promised_power_of_many_models_is_that_of_the_best_attack(claim, mod
     assert near(found, draws)
 
 
+@pytest.mark.parametrize(
+    ("claim", "canaries"),
+    [(ta.Gaussian(1.0), 1_000), (LAPLACE, 500), (ta.RandomizedResponse(1.0), 300), (BARE, 2_000)],
+    ids=str,
+)
 @pytest.mark.parametrize("draws", [60, pytest.param(2_000, marks=pytest.mark.slow)])
-def test_the_promised_power_of_one_run_is_that_of_the_best_scores(draws):
-    claim = ta.Gaussian(1.0)
-    design = audit.plan(claim, seconds=1, available=Access.ONE_RUN, canaries=1_000).best
-    rng = np.random.default_rng(5)
-    found = 0
-    for _ in range(draws):
-        inside = rng.random(1_000) < 0.5
-        scores = inside + rng.normal(0, 1 / design.detectable, 1_000)
-        seen = audit.Scores(members=scores[inside], non_members=scores[~inside])
-        found += audit.one_run(seen, claim=claim).refutes(claim)
+def test_the_promised_power_of_one_run_is_that_of_the_best_scores(claim, canaries, draws):
+    design = audit.plan(claim, seconds=1, available=Access.ONE_RUN, canaries=canaries).best
+    rng, drawn = np.random.default_rng(5), leaked(claim, design.detectable)
+    found = sum(
+        audit.one_run(drawn(rng, canaries), claim=claim).refutes(claim) for _ in range(draws)
+    )
     assert near(found, draws)
 
 

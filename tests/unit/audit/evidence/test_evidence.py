@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -429,3 +430,12 @@ def test_a_bound_on_epsilon_is_searched_once_for_the_same_counts(monkeypatch):
     assert len(asked) == searched
     assert audit.from_counts(counts, 0.9).epsilon_lower().value > first.value
     assert audit.from_counts(counts).epsilon_lower(0.01).value < first.value
+
+
+@pytest.mark.parametrize("confidence", [0.2, 0.5, 0.8, 0.95, 1 - 1e-6])
+@pytest.mark.parametrize("claim", [ta.guarantee(0, delta=0.2), ta.guarantee(1), ta.Gaussian(1.0)])
+def test_counts_of_every_kind_have_an_answer(claim, confidence):
+    """Also where nobody or everybody is flagged: limits at tiny levels were no numbers."""
+    for some, few in product((0, 1, 3, 5), repeat=2):
+        evidence = audit.from_counts(audit.Counts(some, 5, few, 5), confidence)
+        assert evidence.refutes(claim) in (True, False)
