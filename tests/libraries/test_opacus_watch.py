@@ -427,7 +427,7 @@ def test_a_gradient_that_is_no_number_is_said_to_be_that():
         optimizer.step()
     said = str(watch.verdict())
     assert "holds NaN or infinity" in said
-    assert "noise that is no number" in said
+    assert "noise that is not a number" in said
     assert "no noise" not in said
     assert "draws anew" not in said
 

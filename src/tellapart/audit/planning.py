@@ -248,7 +248,7 @@ def plan(
     >>> from tellapart import audit
     >>> planned = audit.plan(ta.Laplace.with_epsilon(1), seconds=0.015)
     >>> planned.best.count, round(planned.best.detectable, 1)
-    (2000, 1.2)
+    (1768, 1.2)
 
     See Also
     --------

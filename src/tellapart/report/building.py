@@ -94,25 +94,24 @@ def of(
     """
     _checks.instance(str, "a text", unit=unit)
     _checks.instance(str, "a text", name=name)
-    others = {**_baseline(found), **others}
+    result = found.verdict if isinstance(found, WithVerdict) else found
+    others = {**_baseline(result), **others}
     options = ReportOptions(prior, fpr, _several(delta), out_of, others).checked()
     filed = _Filed(unit.strip(), checklist.checked(answers or {}), options)
     inputs = tuple(Input(str(file), Path(file).stat().st_size) for file in files)
     made = Made(command, inputs, seed, versions())
-    if isinstance(found, BudgetLedger):
-        return _of_ledger(found, name.strip(), made, filed)
-    if isinstance(found, WithVerdict):
-        found = found.verdict
-    if isinstance(found, Mechanism | TradeoffCurve):
-        return _claimed(found, name.strip(), made, filed)
-    if isinstance(found, WatchVerdict):
-        report = _watched(found, made, filed, brief=brief)
+    if isinstance(result, BudgetLedger):
+        return _of_ledger(result, name.strip(), made, filed)
+    if isinstance(result, Mechanism | TradeoffCurve):
+        return _claimed(result, name.strip(), made, filed)
+    if isinstance(result, WatchVerdict):
+        report = _watched(result, made, filed, brief=brief)
         return replace(report, title=name.strip())
-    if not isinstance(found, Metrics):
-        evidence = found.evidence if isinstance(found, Verdict) else found
+    if not isinstance(result, Metrics):
+        evidence = result.evidence if isinstance(result, Verdict) else result
         rule = "a verdict, evidence or metrics of audit, a mechanism or a guarantee"
         _checks.instance(Evidence, rule, found=evidence)
-    summary = summarise(found, scores, options.deltas)
+    summary = summarise(result, scores, options.deltas)
     if not isinstance(summary.result, Verdict):
         report = replace(_short(summary, made), curves=_curves(summary.result), shown=summary.shown)
         report = _finished(report, None, Known(), filed)

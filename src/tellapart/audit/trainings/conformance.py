@@ -152,7 +152,7 @@ def _noise(sums: TrainingSums) -> Iterator[ConformanceCheck]:
 
 def _times(ratio: float) -> str:
     if not math.isfinite(ratio):
-        return "noise that is no number"
+        return "noise that is not a number"
     # What is left where there is none is rounding.
     return f"{short(ratio, 3)} times the noise stated" if ratio > _NO_NOISE else "no noise"
 

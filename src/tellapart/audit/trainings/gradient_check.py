@@ -110,7 +110,7 @@ class GradientCheck:
         for record in range(many if ghost else min(many, _RECORDS)):
             output, alone = self._alone(record, slope[record] * scale)
             if not math.isfinite(_norm([output, slope[record], *alone])):
-                self._remark("outputs or gradients of a record are no numbers")
+                self._remark("outputs or gradients of a record are not numbers")
                 return ""
             if _far(output, self._output[record], 1e-6):
                 if self._draws_anew(record, slope[record], output):
