@@ -269,9 +269,9 @@ def test_the_time_planned_is_that_of_all_calls(calls):
 
 
 def test_each_design_says_what_it_cannot_see():
-    planned = audit.plan(TRAINING, seconds=180, budget=36_000, available=list(Access))
-    assert len(planned.designs) == 5
-    assert str(planned).count("Not seen: ") == 5
+    planned = audit.plan(BARE, seconds=1, budget=100, available=[Access.FUNCTION, Access.TRAININGS])
+    assert len(planned.designs) == 3
+    assert str(planned).count("Not seen: ") == 3
 
 
 def test_where_nothing_finds_anything_steps_are_pointed_to():

@@ -307,12 +307,12 @@ def test_another_limit_has_words_of_its_own(monkeypatch):
     assert clock.now < 5.2
 
 
-def tells(people):
-    return len(people)
+def tells(people, rng, size=None):
+    return 2 * len(people) + rng.integers(0, 2, size)
 
 
-def tells_in_many_ways(people, rng):
-    return len(people) + 0.1 * rng.random()
+def tells_in_many_ways(people, rng, size=None):
+    return len(people) + 0.1 * rng.random(size)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 4.5])
