@@ -121,7 +121,7 @@ def lower_limit(k: ArrayLike, n: ArrayLike, level: float | Array) -> Array:
 
 
 def _number(limit: Array, none: float) -> Array:
-    """A limit; at levels next to 0 SciPy may have no number for it."""
+    """A limit, or the widest one where SciPy returns NaN, as it may at levels next to 0."""
     return np.where(np.isnan(limit), none, limit)
 
 

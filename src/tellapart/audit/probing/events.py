@@ -114,7 +114,7 @@ class EventSearch:
     def _is_usual(self, event: Event) -> bool:
         """Whether an event is of the number that was expected to show most, as it is.
 
-        Or of one that repeats: noise as claimed, were there only more of it, repeats no number.
+        Or of one whose values repeat, which those of continuous noise do not, however large it is.
         """
         if not isinstance(event.scorer, PlainScorer | CellScorer):
             return False
