@@ -291,7 +291,7 @@ def test_a_sequential_test_counts_the_calls_of_workers():
         return count + 0.01 * rng.laplace()
 
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        verdict = audit.probe(naps, 0, 1, claim=CLAIM, seconds=2.0, until_decided=True)
+        verdict = audit.probe(naps, 0, 1, claim=CLAIM, seconds=60.0, until_decided=True)
     assert verdict.refuted
 
 

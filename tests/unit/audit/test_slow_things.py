@@ -110,18 +110,6 @@ def test_a_search_too_slow_for_a_minute_says_the_least_it_takes(monkeypatch):
         audit.search(slow_sum, domains.Numbers(0.0, 1.0, rows=(1, 2)), claim=CLAIM)
 
 
-def test_a_budget_of_models(monkeypatch):
-    trained = []
-
-    def train(people, seed):
-        trained.append(seed)
-        return slow_training(people, seed)
-
-    verdict = audit.training(train, PEOPLE, claim=CLAIM, seconds=0.5)
-    assert verdict.refuted
-    assert 20 <= len(trained) <= 251  # one more is timed
-
-
 # -- what takes long says so -----------------------------------------------------------------------
 
 
