@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric.text import short
+from tellapart.audit.evidence.base import promised
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GaussianCurve, GuaranteeCurve
@@ -52,8 +54,24 @@ _STEP = 0.1
 class AlternativeHypotheses:
     """Alternative hypotheses that leak more and more; strength 1 is the claim itself."""
 
-    curve: Callable[[float], TradeoffCurve]
+    claim: Subject
+    made: Callable[[float], TradeoffCurve]
     words: Callable[[float], str]
+
+    @cached_property
+    def claimed(self) -> TradeoffCurve:
+        """What the claim promises, as it is read many times over."""
+        return sketched(promised(self.claim))
+
+    @cached_property
+    def curve(self) -> Callable[[float], TradeoffCurve]:
+        """The curve of each, made once."""
+        return cache(self.made)
+
+    @cached_property
+    def sketch(self) -> Callable[[float], TradeoffCurve]:
+        """The same as it is read many times over, sketched once; the curve itself, if as quick."""
+        return cache(lambda strength: sketched(self.curve(strength)))
 
 
 def alternative(claim: Subject) -> AlternativeHypotheses:
@@ -68,6 +86,7 @@ def alternative(claim: Subject) -> AlternativeHypotheses:
     how = next((words for names, words in _WAYS if _scaled(claim, 2.0, names) is not None), None)
     if how is not None and isinstance(claim, Mechanism):
         return AlternativeHypotheses(
+            claim,
             lambda strength: leaking_more(claim, strength).curve(),
             lambda strength: f"the claimed mechanism with {how} {short(strength, 3)}",
         )
@@ -75,19 +94,21 @@ def alternative(claim: Subject) -> AlternativeHypotheses:
     if isinstance(curve, GaussianCurve):
         mu = curve.mu
         return AlternativeHypotheses(
+            claim,
             lambda strength: gaussian(mu * strength),
             lambda strength: (
                 f"a mechanism that truly leaks all that μ ≥ {short(mu * strength, 3)} allows"
             ),
         )
     if isinstance(curve, GuaranteeCurve):
-        return _of_a_pair(curve.claimed_epsilon, curve.claimed_delta)
+        return _of_a_pair(claim, curve.claimed_epsilon, curve.claimed_delta)
     both = curve.symmetrised()
     epsilons = _promised_at(both)
     if epsilons[-1] == 0:
-        return _of_a_pair(0.0, float(both.delta(0.0)))
+        return _of_a_pair(claim, 0.0, float(both.delta(0.0)))
     deltas = np.asarray(both.delta(epsilons))
     return AlternativeHypotheses(
+        claim,
         lambda strength: profile_lines(strength * epsilons, deltas),
         lambda strength: (
             "a mechanism that truly leaks all that the claim allows with every ε multiplied by "
@@ -96,13 +117,14 @@ def alternative(claim: Subject) -> AlternativeHypotheses:
     )
 
 
-def _of_a_pair(epsilon: float, delta: float) -> AlternativeHypotheses:
+def _of_a_pair(claim: Subject, epsilon: float, delta: float) -> AlternativeHypotheses:
     """The same δ, and a larger ε."""
 
     def stronger(strength: float) -> float:
         return epsilon + (strength - 1) * max(epsilon, _STEP)
 
     return AlternativeHypotheses(
+        claim,
         lambda strength: GuaranteeCurve(stronger(strength), delta),
         lambda strength: (
             f"a mechanism that truly leaks all that ε ≥ {short(stronger(strength), 3)} "
@@ -194,11 +216,10 @@ def planned_finding(
 
 
 def against_alternatives(
-    claim: Subject, power: Callable[[TradeoffCurve], float]
+    family: AlternativeHypotheses, power: Callable[[TradeoffCurve], float]
 ) -> Callable[[float], float]:
-    """The power against each strength of a claim's alternatives, of that against a curve."""
-    family = alternative(claim)
-    return lambda strength: power(sketched(family.curve(strength)))
+    """The power against each strength of these alternatives, of that against a curve."""
+    return lambda strength: power(family.sketch(strength))
 
 
 class _Enough:

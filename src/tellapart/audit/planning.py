@@ -8,7 +8,7 @@ attack on the claim's own noise. A weaker attack, as one on the loss of a model 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property
@@ -16,9 +16,15 @@ from functools import cache, cached_property
 from tellapart import _checks, _progress, deadline
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
-from tellapart.audit.alternatives import SURE, against_alternatives, alternative, weakest_found
+from tellapart.audit.alternatives import (
+    SURE,
+    AlternativeHypotheses,
+    against_alternatives,
+    alternative,
+    weakest_found,
+)
 from tellapart.audit.bounds import percent
-from tellapart.audit.evidence.base import Evidence, promised
+from tellapart.audit.evidence.base import Evidence
 from tellapart.audit.evidence.sequential_test import FIRST_PAIRS
 from tellapart.audit.many_run_audit import at_ranks, unseen_scores
 from tellapart.audit.models_needed import (
@@ -35,9 +41,7 @@ from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.watch_power import LAYER, LAYERS, MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim, usual_conformance
 from tellapart.audit.verdict import describe
-from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.loss_tails import sketched
 from tellapart.errors import InvalidArgument, Unsupported
 from tellapart.mechanisms.noise import Gaussian
 from tellapart.mechanisms.subject import Subject, curve_of
@@ -93,7 +97,9 @@ class PlannedDesign:
     """One way to audit a claim within a budget: how much to run, and what that would find."""
 
     access: Access
-    call: str  # what to type
+    function: str  # of `tellapart.audit`, which is to be called with these
+    arguments: tuple[str, ...]
+    options: Mapping[str, int | float]
     count: int  # calls on each input, models, canaries or steps
     unit: str
     seconds: float
@@ -107,6 +113,15 @@ class PlannedDesign:
     not_private: float | None = (
         None  # the same as ``detectable``, by the bets of a watched training
     )
+
+    @property
+    def call(self) -> str:
+        """What to type in Python."""
+        options = (
+            f"{name}={value if isinstance(value, int) else short(value, 12)}"
+            for name, value in self.options.items()
+        )
+        return f"audit.{self.function}({', '.join([*self.arguments, *options])})"
 
     @property
     def size(self) -> str:
@@ -186,9 +201,13 @@ class AuditPlan:
         return self.designs[0]
 
     def __str__(self) -> str:
+        return self.told(lambda design: design.call)
+
+    def told(self, typed: Callable[[PlannedDesign], str]) -> str:
+        """The plan in words, given what is typed for a design."""
         best = self.best
         lines = [
-            f"Plan: {best.call}: {best.size}, {self._takes(best)}.",
+            f"Plan: {typed(best)}: {best.size}, {self._takes(best)}.",
             f"{best.finds}.",
             f"{best.costs}.",
             *(f"{words}." for words in best.lasts),
@@ -200,7 +219,7 @@ class AuditPlan:
             " ".join(
                 f"{words}."
                 for words in (
-                    f"Instead, {each.call}: {each.size}, {self._takes(each)}",
+                    f"Instead, {typed(each)}: {each.size}, {self._takes(each)}",
                     each.finds,
                     each.costs,
                     *each.lasts,
@@ -316,6 +335,8 @@ class _Question:
     def stepped(self, beside_trainings: bool) -> PlannedDesign:
         """Calls of one step under each pair of gradients, any of which may show its noise."""
         noise, _, steps = self._training("to call a step")
+        claim = Gaussian(noise)
+        leaks = alternative(claim)
         pairs = step_pairs()
         moved = sum(pair.moves(1.0) for pair in pairs)
         each = len(pairs) * self.seconds / (steps if beside_trainings else 1)
@@ -323,18 +344,20 @@ class _Question:
 
         def power(calls: int, roughly: bool) -> Power:
             level = self.level / len(pairs)
-            alone = planned_power(Gaussian(noise), calls, level, roughly=roughly)
+            alone = planned_power(claim, calls, level, roughly=roughly, leaks=leaks)
             return lambda strength: 1 - (1 - alone(strength)) ** moved
 
         return self._counted(
             Access.STEP,
-            self._call("step", "step", "clip=...", f"noise_multiplier={short(noise)}", count),
+            "step",
+            ("step", "clip=...", f"noise_multiplier={short(noise)}"),
+            {"samples": count},
             count,
             f"calls on each input of {len(pairs)} pairs",
             _calls(each),
             power,
             "how batches are drawn, and what later steps do otherwise (audit.watch sees both)",
-            lambda calls: could_refute(Gaussian(noise), calls, self.level / len(pairs)),
+            lambda calls: could_refute(claim, calls, self.level / len(pairs)),
         )
 
     def probed(self) -> PlannedDesign:
@@ -343,11 +366,15 @@ class _Question:
         count = self._affordable(takes, FEWEST)
         return self._counted(
             Access.FUNCTION,
-            self._call("probe", "...", count),
+            "probe",
+            ("...",),
+            {"samples": count},
             count,
             "calls on each input",
             takes,
-            lambda calls, roughly: planned_power(self.claim, calls, self.level, roughly=roughly),
+            lambda calls, roughly: planned_power(
+                self.claim, calls, self.level, roughly=roughly, leaks=self._leaks
+            ),
             _OTHER_INPUTS,
             lambda calls: could_refute(self.claim, calls, self.level),
         )
@@ -365,7 +392,9 @@ class _Question:
 
         design = self._counted(
             Access.FUNCTION,
-            self._call("probe", "...", count, "until_decided=True"),
+            "probe",
+            ("...",),
+            {"samples": count, "until_decided": True},
             count,
             "calls on each input",
             takes,
@@ -379,7 +408,7 @@ class _Question:
             if not weakest <= strength < math.inf:  # it stops as it gives up
                 continue
             calls = math.ceil(played(strength).calls)
-            leak = alternative(self.claim).words(strength)
+            leak = self._leaks.words(strength)
             stops.append(StoppingTime(leak, calls, takes(calls)))
         return replace(design, stops=tuple(stops))
 
@@ -392,7 +421,9 @@ class _Question:
         count = self._affordable(takes, 2)
         return self._counted(
             Access.TRAININGS,
-            self._call("training", "...", f"models={count}"),
+            "training",
+            ("...",),
+            {"models": count},
             count,
             "models",
             takes,
@@ -407,7 +438,7 @@ class _Question:
 
         @cache
         def evidence(count: int) -> Evidence:
-            return one_run(unseen_scores(count), self.confidence, claim=self._sketch)
+            return one_run(unseen_scores(count), self.confidence, claim=self._leaks.claimed)
 
         @cache
         def power(count: int) -> Power:
@@ -415,7 +446,9 @@ class _Question:
 
         return self._counted(
             Access.ONE_RUN,
-            self._call("one_run", "scores", "claim=..."),
+            "one_run",
+            ("scores", "claim=..."),
+            {},
             canaries,
             "canaries",
             lambda count: self.seconds,
@@ -433,7 +466,9 @@ class _Question:
         detectable, leak = noise_found(steps, level), leak_found(noise, steps, self.level - level)
         return PlannedDesign(
             Access.STEPS,
-            self._call("watch", "optimizer", "loader", "claim=...", "clip=..."),
+            "watch",
+            ("optimizer", "loader", "claim=...", "clip=..."),
+            self._options({}),
             steps,
             "step of one training" if steps == 1 else "steps of one training",
             WATCHED * self.seconds,
@@ -449,16 +484,15 @@ class _Question:
 
     # -- what they share ---------------------------------------------------------------------
 
-    def _call(self, name: str, *arguments: str | int) -> str:
-        """What to type: samples by their number, and the confidence where it is not the usual."""
-        given = [f"samples={each}" if isinstance(each, int) else each for each in arguments]
-        if self.confidence != _USUAL:
-            given.append(f"confidence={short(self.confidence, 12)}")
-        return f"audit.{name}({', '.join(given)})"
+    def _options(self, of_design: Mapping[str, int | float]) -> Mapping[str, int | float]:
+        """Those of a design, and the confidence where it is not the usual one."""
+        if self.confidence == _USUAL:
+            return of_design
+        return {**of_design, "confidence": self.confidence}
 
     @cached_property
-    def _sketch(self) -> TradeoffCurve:
-        return sketched(promised(self.claim))
+    def _leaks(self) -> AlternativeHypotheses:
+        return alternative(self.claim)
 
     def _training(self, purpose: str) -> tuple[float, float, int]:
         """Noise multiplier, sampling rate and number of steps of the claim."""
@@ -488,12 +522,14 @@ class _Question:
         return lambda strength: sum(weight * power(strength) for power, weight in each)
 
     def _against(self, evidence: Evidence) -> Power:
-        return against_alternatives(self.claim, evidence.power_against(self._sketch))
+        return against_alternatives(self._leaks, evidence.power_against(self._leaks.claimed))
 
     def _counted(
         self,
         access: Access,
-        call: str,
+        function: str,
+        arguments: tuple[str, ...],
+        options: Mapping[str, int | float],
         count: int,
         unit: str,
         takes: Callable[[int], float],
@@ -501,13 +537,15 @@ class _Question:
         blind: str,
         possible: Callable[[int], bool],
     ) -> PlannedDesign:
-        leaks = alternative(self.claim)
+        leaks = self._leaks
         exactly, roughly = power(count, False), power(count, True)
         detected, strength = weakest_found(exactly, None if roughly is exactly else roughly)
         needed = self._price(power, finely=takes(2) > takes(1))
         return PlannedDesign(
             access,
-            call,
+            function,
+            arguments,
+            self._options(options),
             count,
             unit,
             takes(count),

@@ -120,7 +120,7 @@ class Verdict(Plotted):
     def _strength(self) -> tuple[bool, float]:
         """Whether any strength would have been found, and which; or the strongest tried."""
         power = self.evidence.power_against(self.claim)
-        return weakest_found(against_alternatives(self.claim, power))
+        return weakest_found(against_alternatives(alternative(self.claim), power))
 
     @cached_property
     def could_refute(self) -> bool:

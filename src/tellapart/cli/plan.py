@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
 
 from tellapart import audit
+from tellapart._numeric.text import short
+from tellapart.audit.planning import PlannedDesign
 from tellapart.cli import terminal
 from tellapart.cli.deltas import asked
 from tellapart.cli.options import Json, Option, Output, Values, Whole
@@ -72,9 +75,28 @@ def plan(
         )
 
     def text(console: Console) -> None:
-        first, *rest = str(planned).splitlines()
+        first, *rest = planned.told(lambda design: _typed(design, name)).splitlines()
         terminal.title(console, first, name)
         for line in rest:
             terminal.line(console, line)
 
     Output(as_json).say({"mechanism": name, **planned.data()}, text)
+
+
+# What is typed for a design that has a command; for the others, it is Python.
+_COMMANDS = {
+    "probe": "probe FILE.py:FUNCTION --d0 WITHOUT --d1 WITH",
+    "one_run": "audit SCORES.csv --design one-run",
+}
+
+
+def _typed(design: PlannedDesign, mechanism: str) -> str:
+    """The command that runs a design, else its call in Python."""
+    command = _COMMANDS.get(design.function)
+    if command is None:
+        return f"{design.call} in Python"
+    options = (
+        f" --{name.replace('_', '-')}" + ("" if value is True else f" {short(value, 12)}")
+        for name, value in design.options.items()
+    )
+    return f"tellapart {command} --mechanism {shlex.quote(mechanism)}{''.join(options)}"

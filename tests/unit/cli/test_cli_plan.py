@@ -1,8 +1,10 @@
 """`tellapart plan`: what an audit could show, as the library says it."""
 
 import json
+import re
 import shlex
 
+import numpy as np
 import pytest
 
 import tellapart as ta
@@ -21,7 +23,11 @@ def test_it_says_what_the_library_says(capsys):
     planned = audit.plan(ta.Laplace.with_epsilon(1), seconds=0.4, budget=600)
     code, out, _ = told(capsys, words)
     assert code == 0
-    assert " ".join(out.split()).startswith(str(planned).splitlines()[0])
+    said, typed = " ".join(out.split()), f"Plan: {planned.best.call}: "
+    command = "tellapart probe FILE.py:FUNCTION --d0 WITHOUT --d1 WITH --mechanism"
+    assert said.startswith(f"Plan: {command} laplace:epsilon=1 --samples 657: ")
+    for line in str(planned).splitlines():
+        assert line.removeprefix(typed) in said
     _, out, _ = told(capsys, f"{words} --json")
     assert json.loads(out) == {"mechanism": "laplace:epsilon=1", **planned.data()}
 
@@ -49,3 +55,37 @@ def test_what_is_missing_is_named(capsys, words, line):
     assert code in (2, 3)
     assert not out
     assert line in err
+
+
+RELEASE = """
+def release(data, rng):
+    return sum(data) + rng.laplace()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "designs", "confidence"),
+    [
+        ("--epsilon 1 --delta 1e-5 --available one-run --available function", 3, 0.95),
+        ("laplace --epsilon 1 --confidence 0.99", 1, 0.99),
+    ],
+)
+def test_the_commands_of_a_plan_can_be_typed(capsys, tmp_path, words, designs, confidence):
+    (tmp_path / "release.py").write_text(RELEASE)
+    scores = np.random.default_rng(0).normal(size=40)
+    rows = (f"{score},{k % 2}" for k, score in enumerate(scores))
+    (tmp_path / "scores.csv").write_text("\n".join(["score,member", *rows]))
+    here = {
+        "FILE.py:FUNCTION": f"{tmp_path / 'release.py'}:release",
+        "WITHOUT": "[1]",
+        "WITH": "[1,1]",
+        "SCORES.csv": str(tmp_path / "scores.csv"),
+    }
+    _, out, _ = told(capsys, f"{words} --seconds 0.2 --budget 60 --canaries 40")
+    commands = re.findall(r"(?:Plan:|Instead,) tellapart (.*?): \d", " ".join(out.split()))
+    for command in commands:
+        given = [here.get(word, word) for word in shlex.split(command)]
+        assert main([*given, "--json"]) in (0, 1, 3)
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["confidence"] == confidence
+    assert len(commands) == designs

@@ -21,8 +21,8 @@ from scipy.special import expit, ndtri
 from tellapart import deadline
 from tellapart._checks import Array
 from tellapart._numeric import binomial
-from tellapart.audit.alternatives import alternative, leaking_more
-from tellapart.audit.evidence.base import claimed_delta, promised
+from tellapart.audit.alternatives import AlternativeHypotheses, alternative, leaking_more
+from tellapart.audit.evidence.base import claimed_delta
 from tellapart.audit.evidence.count import CORNER, uncounted
 from tellapart.audit.evidence.thresholds import End
 from tellapart.audit.many_run_audit import Favoured, at_ranks, unseen_scores
@@ -31,7 +31,6 @@ from tellapart.audit.probing.events import FAVOUR, Event, EventSearch
 from tellapart.curve.atomic import AtomicCurve
 from tellapart.curve.base import TradeoffCurve
 from tellapart.curve.closed import GuaranteeCurve
-from tellapart.curve.loss_tails import sketched
 from tellapart.mechanisms.noise import AdditiveNoise
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -64,12 +63,20 @@ class _SimulatedOutputs(NamedTuple):
 
 
 def probe_power(
-    claim: Subject, calls: tuple[int, int], level: float, *, roughly: bool = False
+    claim: Subject,
+    calls: tuple[int, int],
+    level: float,
+    *,
+    roughly: bool = False,
+    leaks: AlternativeHypotheses | None = None,
 ) -> Callable[[float], float]:
-    """The power against noise so many times too small, of calls held out and calls that count."""
+    """The power against noise so many times too small, of calls held out and calls that count.
+
+    Who asks it of many numbers of calls makes the curves of all ``leaks`` once.
+    """
     aside, kept = calls
-    wanted, delta = sketched(promised(claim)), claimed_delta(curve_of(claim, "claim"))
-    family = alternative(claim)
+    family = alternative(claim) if leaks is None else leaks
+    wanted, delta = family.claimed, claimed_delta(curve_of(claim, "claim"))
     played = int(np.clip(_DRAWN // aside, _FEWEST_PLAYED, _PLAYED))
 
     @cache
@@ -83,9 +90,9 @@ def probe_power(
     turned = _same_turned(wanted)
 
     def power(strength: float) -> float:
-        leaks = family.curve(strength)
-        truth = sketched(leaks)
-        draws = _draws(claim, strength, truth, listed=truth is leaks)
+        truth = family.sketch(strength)
+        listed = truth is family.curve(strength)
+        draws = _draws(claim, strength, truth, listed=listed)
         rng = np.random.default_rng(_SEED)
         seek = EventSearch(delta)
         drawn = draws.drawn(rng.random((played * aside, 2)))

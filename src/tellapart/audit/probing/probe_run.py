@@ -15,7 +15,7 @@ from tellapart._checks import Array
 from tellapart._numeric.solve import first_whole
 from tellapart._numeric.text import short
 from tellapart.audit import checkpoints
-from tellapart.audit.alternatives import planned_finding
+from tellapart.audit.alternatives import AlternativeHypotheses, planned_finding
 from tellapart.audit.evidence.base import Design, Evidence, claimed_delta
 from tellapart.audit.evidence.count import CountEvidence, at_one_cut, uncounted
 from tellapart.audit.evidence.cuts import CutEvidence
@@ -308,11 +308,16 @@ _OTHERWISE = (
 
 
 def planned_power(
-    claim: Subject, calls: int, level: float, *, roughly: bool = False
+    claim: Subject,
+    calls: int,
+    level: float,
+    *,
+    roughly: bool = False,
+    leaks: AlternativeHypotheses | None = None,
 ) -> Callable[[float], float]:
     """What so many calls on each input find, before any is made, of noise so much too small."""
     aside = held_out(calls)
-    return probe_power(claim, (aside, calls - aside), level, roughly=roughly)
+    return probe_power(claim, (aside, calls - aside), level, roughly=roughly, leaks=leaks)
 
 
 def held_out(calls: int, *, learns: bool = False) -> int:

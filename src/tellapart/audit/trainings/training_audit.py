@@ -16,9 +16,9 @@ import numpy as np
 from tellapart import _checks, _progress, run
 from tellapart._checks import Array
 from tellapart._numeric.text import short
-from tellapart.audit.alternatives import against_alternatives, planned_finding
+from tellapart.audit.alternatives import against_alternatives, alternative, planned_finding
 from tellapart.audit.bounds import LowerBound
-from tellapart.audit.evidence.base import Evidence, claimed_delta, promised
+from tellapart.audit.evidence.base import Evidence, claimed_delta
 from tellapart.audit.evidence.joint import together
 from tellapart.audit.evidence.rank import RankEvidence
 from tellapart.audit.evidence.thresholds import best_rank
@@ -40,7 +40,6 @@ from tellapart.audit.trainings.membership_game import (
 )
 from tellapart.audit.trainings.shadow_models import ShadowTraining, put_back
 from tellapart.audit.verdict import Verdict, judge
-from tellapart.curve.loss_tails import sketched
 from tellapart.errors import BadScores, Unsupported
 from tellapart.mechanisms.subject import Subject, curve_of
 
@@ -176,8 +175,9 @@ def _finds(claim: Subject, game: MembershipGame, attack: Attacking, confidence: 
     count = game.models - set_aside(game, attack)
     inside = min(max(round(count * game.design.prior), 1), count - 1)
     evidence = at_ranks(unseen_scores(count, inside), 1 - confidence)
-    power = evidence.power_against(sketched(promised(claim)))
-    return planned_finding(claim, against_alternatives(claim, power))
+    leaks = alternative(claim)
+    power = evidence.power_against(leaks.claimed)
+    return planned_finding(claim, against_alternatives(leaks, power))
 
 
 def _suffices(claim: Subject, game: MembershipGame, attack: Attacking, confidence: float) -> bool:
