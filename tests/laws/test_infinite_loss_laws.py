@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from examples import examples
 from families import pmf_pairs
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 import tellapart as ta
@@ -109,6 +109,7 @@ def test_both_orders_together_are_the_worse_of_them(mu, a, b):
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
+@example(0.8, 0.01, 50, 1e-9, 0.05, None)  # two thresholds with the same rates
 @given(
     st.floats(0.8, 3),
     st.floats(0.01, 0.2),

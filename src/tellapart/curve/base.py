@@ -347,7 +347,7 @@ class TradeoffCurve(Plotted, ABC):
 
     def _interpolated_fpr(self, tpr: Array) -> Array:
         more, less = self._around(lambda rates: np.log(rates[1]) - np.log(tpr), tpr)
-        weight = np.clip((tpr - less[1]) / (more[1] - less[1]), 0.0, 1.0)
+        weight = _share(tpr, less[1], more[1])
         return (1 - weight) * less[0] + weight * more[0]
 
     def _delta(self, epsilon: Array) -> Array:
@@ -451,10 +451,14 @@ def randomised(fpr: Array, more: FourRates, less: FourRates) -> tuple[Array, Arr
     Shares of the two tests are formed where they have their digits.
     """
     few, tnr = fpr < 0.5, 1 - fpr
-    up = np.clip((fpr - less[0]) / (more[0] - less[0]), 0.0, 1.0)
-    down = np.clip((tnr - more[3]) / (less[3] - more[3]), 0.0, 1.0)
+    up, down = _share(fpr, less[0], more[0]), _share(tnr, more[3], less[3])
     up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
     return down * less[1] + up * more[1], down * less[2] + up * more[2]
+
+
+def _share(rate: Array, low: Array, high: Array) -> Array:
+    """How far a rate lies on the way from a low to a high one; where they are one, at either."""
+    return np.where(high > low, np.clip((rate - low) / (high - low), 0.0, 1.0), 1.0)
 
 
 def at_ends(rates: FourRates, none: Mask, every: Mask) -> FourRates:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.curve.base import Rates
+from tellapart.curve.base import Rates, randomised
 from tellapart.curve.closed import GaussianCurve, LaplaceCurve
 
 NAN, INF = math.nan, math.inf
@@ -291,3 +291,10 @@ def test_the_epsilon_found_keeps_the_delta_asked_for():
     ):
         for delta in (1e-12, 1e-6, 0.01, 0.2):
             assert curve.delta(curve.epsilon(delta)) <= delta * (1 + 1e-13)
+
+
+def test_between_two_tests_of_one_rate_is_that_rate():
+    rates = tuple(np.array([rate]) for rate in (0.6, 0.7, 0.3, 0.4))
+    for asked in (0.6, np.nextafter(0.6, 1), np.nextafter(0.6, 0)):
+        tpr, fnr = randomised(np.array([asked]), rates, rates)
+        assert (tpr, fnr) == (0.7, 0.3)
