@@ -458,7 +458,8 @@ def randomised(fpr: Array, more: FourRates, less: FourRates) -> tuple[Array, Arr
 
 def _share(rate: Array, low: Array, high: Array) -> Array:
     """How far a rate lies on the way from a low to a high one; where they are one, at either."""
-    return np.where(high > low, np.clip((rate - low) / (high - low), 0.0, 1.0), 1.0)
+    share = np.divide(rate - low, high - low, out=np.ones_like(rate), where=high > low)
+    return np.clip(share, 0.0, 1.0)
 
 
 def at_ends(rates: FourRates, none: Mask, every: Mask) -> FourRates:
