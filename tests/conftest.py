@@ -3,6 +3,10 @@
 import gc
 import os
 
+# Workers share the cores. And a process that has used OpenMP's threads, as torch does, may not be
+# copied: commands that run code in a copy of theirs, as `check-training` does, would wait forever.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import cloudpickle
 import pytest
 from hypothesis import settings

@@ -298,3 +298,19 @@ def test_between_two_tests_of_one_rate_is_that_rate():
     for asked in (0.6, np.nextafter(0.6, 1), np.nextafter(0.6, 0)):
         tpr, fnr = randomised(np.array([asked]), rates, rates)
         assert (tpr, fnr) == (0.7, 0.3)
+
+
+@pytest.mark.parametrize("method", QUESTIONS)
+def test_what_is_no_number_is_no_answer(method):
+    @dataclass(frozen=True, repr=False)
+    class Spoilt(GaussianCurve):
+        def _spoilt(self, asked):
+            return np.where(asked == 0.3, NAN, 0.5)
+
+        _beta = _tpr = _delta = _epsilon = _spoilt
+
+    ask = getattr(Spoilt(1.0), method)
+    assert ask([0.2, 0.77]) == pytest.approx(0.5, abs=1e-9)
+    for asked in (0.3, [0.2, 0.3]):
+        with pytest.raises(ta.NotCertified, match="rounding left no digit"):
+            ask(asked)
