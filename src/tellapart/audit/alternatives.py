@@ -185,9 +185,7 @@ def weakest_found(
     """
     enough = _Enough(power)
     if roughly is not None:
-        sure, near = weakest_found(roughly)
-        if sure:
-            enough.seek(near)
+        enough.seek(weakest_found(roughly)[1])
     low, high = 1.0, 1.25
     try:
         while not enough(high):

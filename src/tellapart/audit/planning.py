@@ -126,7 +126,7 @@ class PlannedDesign:
     @property
     def size(self) -> str:
         """How much is run, in words."""
-        return f"{self.count:,} {self.unit}"
+        return _many(self.count, self.unit)
 
     @property
     def finds(self) -> str:
@@ -143,13 +143,13 @@ class PlannedDesign:
         if self.price is None:
             return f"No number of {self.unit} within reach finds {self.slip}"
         count, seconds = self.price
-        return f"To find {self.slip}: {count:,} {self.unit}, {_about(seconds)}"
+        return f"To find {self.slip}: {_many(count, self.unit)}, {_about(seconds)}"
 
     @property
     def lasts(self) -> tuple[str, ...]:
         """When it stops on average, in words; nothing where the number is fixed."""
         return tuple(
-            f"Stops on average after {stop.count:,} {self.unit}, {_about(stop.seconds)}, for "
+            f"Stops on average after {_many(stop.count, self.unit)}, {_about(stop.seconds)}, for "
             f"{stop.leak}"
             for stop in self.stops
         )
@@ -470,7 +470,7 @@ class _Question:
             ("optimizer", "loader", "claim=...", "clip=..."),
             self._options({}),
             steps,
-            "step of one training" if steps == 1 else "steps of one training",
+            "steps of one training",
             WATCHED * self.seconds,
             detectable,
             f"noise {short(detectable, 3)} times too small in a layer of {LAYER} weights, one of "
@@ -625,6 +625,10 @@ def _by_bets(leak: float | None, steps: int) -> str:
         return "; too few steps to show that one of them is not private"
     first = f", by the first {MOST_STEPS} steps alone" if steps > MOST_STEPS else ""
     return f", and for noise {short(leak, 3)} times too small in all layers (not private{first})"
+
+
+def _many(count: int, unit: str) -> str:
+    return f"{count:,} {unit.replace('s ', ' ', 1) if count == 1 else unit}"
 
 
 def _about(seconds: float) -> str:

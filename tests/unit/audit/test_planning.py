@@ -569,3 +569,9 @@ def test_more_calls_find_no_less_whatever_the_delta(delta):
         for calls in (1_000, 10_000, 100_000)
     ]
     assert min(powers) >= 0.95
+
+
+def test_one_step_is_a_step_and_more_are_steps():
+    design = audit.plan(ta.Gaussian(1), seconds=1, available=Access.STEPS).best
+    assert design.size == "1 step of one training"
+    assert "55 steps of one training" in design.costs
