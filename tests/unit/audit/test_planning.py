@@ -19,6 +19,7 @@ from tellapart.audit.many_run_audit import at_ranks
 from tellapart.audit.planning import SLIP, WATCHED
 from tellapart.audit.probing import pace
 from tellapart.audit.probing.probe_run import planned_power
+from tellapart.audit.trainings import watch_power
 from tellapart.audit.trainings.step_audit import step_pairs
 from tellapart.audit.trainings.watch_power import MOST_STEPS, leak_found, noise_found
 from tellapart.audit.trainings.white_box import read_claim
@@ -337,9 +338,10 @@ def test_bets_on_a_watched_training_find_the_leak_that_was_planned_for(noise, st
     assert near(sum(verdict.not_private for verdict in seen), draws)
 
 
-def test_more_steps_find_less_noise_missing():
+def test_more_steps_find_less_noise_missing(monkeypatch):
+    monkeypatch.setattr(watch_power, "MOST_STEPS", 120)
     assert 1 < noise_found(1_000, 0.001) < noise_found(60, 0.001) < noise_found(30, 0.001)
-    leaks = [leak_found(1.0, steps, 0.049) for steps in (30, 60, MOST_STEPS, 10 * MOST_STEPS)]
+    leaks = [leak_found(1.0, steps, 0.049) for steps in (30, 60, 120, 1_200)]
     assert leaks[0] > leaks[1] > leaks[2] == leaks[3] > 1
     assert leak_found(1.0, 5, 0.049) is None
 
