@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tellapart._decimals import plain_exponent
-from tellapart.errors import InvalidArgument, NotCertified
+from tellapart.errors import InvalidArgument
 
 Array = NDArray[np.float64]
 E = TypeVar("E")
@@ -230,8 +230,4 @@ def rates_together(**named: Any) -> tuple[Array, Array]:
 def shaped(values: Array, *asked: Array) -> float | Array:
     """A float where only numbers were asked for, an array otherwise."""
     values = np.asarray(values + 0.0)  # no number reads -0.0
-    if np.isnan(values).any():
-        raise NotCertified(
-            "rounding left no digit of an answer: ask one value at a time, and please report it"
-        )
     return float(values) if all(argument.ndim == 0 for argument in asked) else values

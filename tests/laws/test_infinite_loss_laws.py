@@ -109,7 +109,7 @@ def test_both_orders_together_are_the_worse_of_them(mu, a, b):
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
-@example(0.8, 0.01, 50, 1e-9, 0.05, None)  # two thresholds with the same rates
+@example(0.8, 0.01, 50, 1e-9, 0.05, None)  # on some machines two thresholds have the same rates
 @given(
     st.floats(0.8, 3),
     st.floats(0.01, 0.2),

@@ -113,6 +113,7 @@ def test_a_composition_on_a_sample_is_a_step_like_any_other():
         ta.Laplace(0.2).sampled(0.01),
         ta.Gaussian(0.4).sampled(0.05).repeated(20_000),
         ta.Gaussian(0.01).sampled(0.5).repeated(10),
+        ta.Laplace(0.004).sampled(0.01).repeated(10),
         ta.Laplace(0.45).repeated(2).then(ta.PermuteAndFlip(0.0111).sampled(0.0721)),
         ta.UniformNoise(91.5, 0.0).repeated(100).then(ta.DiscreteGaussian(1.57).sampled(0.000924)),
         ta.DiscreteGaussian(1e9, 7357).then(ta.Promise(100, 0.79)),

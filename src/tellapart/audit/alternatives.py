@@ -237,12 +237,16 @@ class _Enough:
 
     def seek(self, near: float) -> None:
         """Ask on either side of a likely answer, further and further off."""
+        if near <= 1:
+            return
         step = _NEAR * (near - 1)
         try:
             while self(near) and near > 1 + step:
+                deadline.check()
                 near, step = near - step, 2 * step
             step = _NEAR * (near - 1) if math.isinf(self._some) else step
             while math.isinf(self._some) and near + step < STRONGEST:
+                deadline.check()
                 near, step = near + step, 2 * step
                 self(near)
         except NotCertified:

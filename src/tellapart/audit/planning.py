@@ -117,10 +117,7 @@ class PlannedDesign:
     @property
     def call(self) -> str:
         """What to type in Python."""
-        options = (
-            f"{name}={value if isinstance(value, int) else short(value, 12)}"
-            for name, value in self.options.items()
-        )
+        options = (f"{name}={value!r}" for name, value in self.options.items())
         return f"audit.{self.function}({', '.join([*self.arguments, *options])})"
 
     @property
@@ -201,36 +198,33 @@ class AuditPlan:
         return self.designs[0]
 
     def __str__(self) -> str:
-        return self.told(lambda design: design.call)
-
-    def told(self, typed: Callable[[PlannedDesign], str]) -> str:
-        """The plan in words, given what is typed for a design."""
-        best = self.best
-        lines = [
-            f"Plan: {typed(best)}: {best.size}, {self._takes(best)}.",
-            f"{best.finds}.",
-            f"{best.costs}.",
-            *(f"{words}." for words in best.lasts),
-            f"Not seen: {best.blind}.",
-            f"For the claim {self.claim}, at {percent(self.confidence)} confidence, by the best "
-            "attack on such a leak; a weaker attack finds less.",
-        ]
+        lines = [f"Plan: {self.best.call}: {self.takes(self.best)}.", *self.shows(self.best)]
         lines += [
-            " ".join(
-                f"{words}."
-                for words in (
-                    f"Instead, {typed(each)}: {each.size}, {self._takes(each)}",
-                    each.finds,
-                    each.costs,
-                    *each.lasts,
-                    f"Not seen: {each.blind}",
-                )
-            )
+            " ".join([f"Instead, {each.call}: {self.takes(each)}.", *self.shows(each)])
             for each in self.designs[1:]
         ]
-        return "\n".join([*lines, *(f"{remark}." for remark in self.remarks)])
+        return "\n".join([*lines, *self.notes])
 
-    def _takes(self, design: PlannedDesign) -> str:
+    def takes(self, design: PlannedDesign) -> str:
+        """How much of it is run, and how long that takes."""
+        return f"{design.size}, {self._lasts(design)}"
+
+    @staticmethod
+    def shows(design: PlannedDesign) -> tuple[str, ...]:
+        """What a design finds, what it would take to find more, and what it cannot see."""
+        words = (design.finds, design.costs, *design.lasts, f"Not seen: {design.blind}")
+        return tuple(f"{each}." for each in words)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is true of all designs."""
+        claim = (
+            f"For the claim {self.claim}, at {percent(self.confidence)} confidence, by the best "
+            "attack on such a leak; a weaker attack finds less"
+        )
+        return tuple(f"{each}." for each in (claim, *self.remarks))
+
+    def _lasts(self, design: PlannedDesign) -> str:
         """How long a design takes, and that it is too long."""
         if _within(design, self.budget):
             return _about(design.seconds)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
 from tellapart import audit
-from tellapart._numeric.text import short
 from tellapart.audit.planning import PlannedDesign
 from tellapart.cli import terminal
 from tellapart.cli.deltas import asked
@@ -75,28 +76,47 @@ def plan(
         )
 
     def text(console: Console) -> None:
-        first, *rest = planned.told(lambda design: _typed(design, name)).splitlines()
-        terminal.title(console, first, name)
-        for line in rest:
-            terminal.line(console, line)
+        for place, design in enumerate(planned.designs):
+            terminal.title(console, f"{'Instead' if place else 'Plan'}: {planned.takes(design)}.")
+            # Not wrapped, so that it can be copied.
+            console.print(Text(f"  {_typed(design, mechanism, given)}"))
+            for words in planned.shows(design):
+                terminal.line(console, words)
+            console.print()
+        for words in planned.notes:
+            terminal.line(console, words)
 
-    Output(as_json).say({"mechanism": name, **planned.data()}, text)
+    designs = [
+        {**design.data(), "command": _command(design, mechanism, given)}
+        for design in planned.designs
+    ]
+    Output(as_json).say({"mechanism": name, **planned.data(), "designs": designs}, text)
 
 
 # What is typed for a design that has a command; for the others, it is Python.
 _COMMANDS = {
-    "probe": "probe FILE.py:FUNCTION --d0 WITHOUT --d1 WITH",
+    "probe": "probe FILE.py:FUNCTION --d0 @WITHOUT.json --d1 @WITH.json",
     "one_run": "audit SCORES.csv --design one-run",
 }
 
 
-def _typed(design: PlannedDesign, mechanism: str) -> str:
+def _typed(design: PlannedDesign, mechanism: str, given: Mapping[str, float]) -> str:
     """The command that runs a design, else its call in Python."""
+    return _command(design, mechanism, given) or f"{design.call}  # in Python"
+
+
+def _command(design: PlannedDesign, mechanism: str, given: Mapping[str, float]) -> str | None:
+    """The command that runs a design, with the claim as it was typed; None if there is none."""
     command = _COMMANDS.get(design.function)
     if command is None:
-        return f"{design.call} in Python"
-    options = (
-        f" --{name.replace('_', '-')}" + ("" if value is True else f" {short(value, 12)}")
-        for name, value in design.options.items()
-    )
-    return f"tellapart {command} --mechanism {shlex.quote(mechanism)}{''.join(options)}"
+        return None
+    claim = [] if mechanism == "any" else ["--mechanism", shlex.quote(mechanism)]
+    for name, value in {**given, **design.options}.items():
+        claim.append(f"--{name.replace('_', '-')}")
+        claim += [] if value is True else [_in_full(value)]
+    return " ".join(["tellapart", command, *claim])
+
+
+def _in_full(value: float) -> str:
+    """The number, to its last digit."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)

@@ -25,6 +25,7 @@ from tellapart._numeric import hull, solve
 from tellapart._numeric.safe import times_exp
 from tellapart._shown import Plotted
 from tellapart.curve.provenance import UNKNOWN, Provenance
+from tellapart.errors import NotCertified
 from tellapart.neighbours import Neighbours, Order
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ class TradeoffCurve(Plotted, ABC):
         """The least false-negative rate of any attack with this false-positive rate."""
         asked = _checks.probabilities(alpha=alpha)
         with np.errstate(all="ignore"):
-            return shaped(self._beta(asked), asked)
+            return _answered(self._beta(asked), asked)
 
     @overload
     def tpr(self, fpr: float) -> float: ...
@@ -206,7 +207,7 @@ class TradeoffCurve(Plotted, ABC):
         """The largest true-positive rate of any attack with this false-positive rate."""
         asked = _checks.probabilities(fpr=fpr)
         with np.errstate(all="ignore"):
-            return shaped(self._tpr(asked), asked)
+            return _answered(self._tpr(asked), asked)
 
     @overload
     def fpr(self, tpr: float) -> float: ...
@@ -217,7 +218,7 @@ class TradeoffCurve(Plotted, ABC):
         asked = _checks.probabilities(tpr=tpr)
         with np.errstate(all="ignore"):
             fpr = np.where(asked <= self._delta_at_infinity(), 0.0, self._fpr(asked))
-        return shaped(fpr, asked)
+        return _answered(fpr, asked)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -233,7 +234,7 @@ class TradeoffCurve(Plotted, ABC):
             delta = self._delta(asked)
             if np.any(asked == np.inf):
                 delta = np.where(asked == np.inf, self._delta_at_infinity(), delta)
-        return shaped(delta, asked)
+        return _answered(delta, asked)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -243,7 +244,7 @@ class TradeoffCurve(Plotted, ABC):
         """The least ε ≥ 0 for which this pair, in this order, keeps (ε, δ); inf if none does."""
         asked = _checks.probabilities(delta=delta)
         with np.errstate(all="ignore"):
-            return shaped(self._raised(self._epsilon(asked)), asked)
+            return _answered(self._raised(self._epsilon(asked)), asked)
 
     def _raised(self, epsilon: Array) -> Array:
         """Two ulp up, so that rounding never promises more than the curve keeps."""
@@ -454,6 +455,15 @@ def randomised(fpr: Array, more: FourRates, less: FourRates) -> tuple[Array, Arr
     up, down = _share(fpr, less[0], more[0]), _share(tnr, more[3], less[3])
     up, down = np.where(few, up, 1 - down), np.where(few, 1 - up, down)
     return down * less[1] + up * more[1], down * less[2] + up * more[2]
+
+
+def _answered(values: Array, asked: Array) -> float | Array:
+    """A float or an array, as it was asked; never what is no number."""
+    if np.isnan(values).any():
+        raise NotCertified(
+            "rounding left no digit of an answer: ask one value at a time, and please report it"
+        )
+    return shaped(values, asked)
 
 
 def _share(rate: Array, low: Array, high: Array) -> Array:

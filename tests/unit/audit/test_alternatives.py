@@ -83,3 +83,15 @@ def test_the_weakest_found_is_the_least_of_power_ninety():
     detected, strength = weakest_found(lambda strength: strength >= 63)
     assert detected
     assert 63 <= strength <= 63 * 1.01
+
+
+@pytest.mark.parametrize("known", [1.0, 1.3, 5.0])
+def test_where_no_curve_is_known_nothing_is_found(known):
+    def power(strength):
+        if strength > known:
+            raise ta.NotCertified("too little noise")
+        return 0.0
+
+    found, strength = weakest_found(power, power)
+    assert not found
+    assert strength <= known

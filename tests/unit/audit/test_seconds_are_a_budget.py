@@ -14,6 +14,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit, deadline
 from tellapart.audit import domains
+from tellapart.audit.probing import pace
 from tellapart.audit.probing.calling import kept_calls
 from tellapart.audit.probing.probe_run import FEWEST, fewest_calls
 from tellapart.errors import LimitReached
@@ -285,14 +286,26 @@ def test_workers_keep_the_budget(backend):
     assert time.monotonic() - begun < 30
 
 
-def test_a_sequential_test_counts_the_calls_of_workers():
+def test_a_sequential_test_counts_the_calls_of_workers(monkeypatch):
+    made, purses = [], []
+
+    class Watched(pace.Purse):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            purses.append(self)
+
     def naps(count, rng):
         time.sleep(0.003)
+        made.append(count)
         return count + 0.01 * rng.laplace()
 
+    monkeypatch.setattr(pace, "Purse", Watched)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         verdict = audit.probe(naps, 0, 1, claim=CLAIM, seconds=60.0, until_decided=True)
     assert verdict.refuted
+    (purse,) = purses
+    assert purse.elsewhere
+    assert 0.8 * len(made) <= purse.calls <= len(made)
 
 
 def dozes(people, seed):

@@ -246,8 +246,10 @@ def test_in_python_code_is_called_in_ones_own_process():
 def test_copies_that_code_makes_of_its_process_change_nothing(tmp_path):
     """In a process of its own: of one that has run other tests each copy takes long."""
     (tmp_path / "odd.py").write_text(noisy_after("os.fork()"))
-    out, err = started("probe", "odd.py:f", *INPUTS, "--samples", "60", cwd=tmp_path).communicate()
-    assert out.startswith("NOT REFUTED"), err
+    process = started("probe", "odd.py:f", *INPUTS, "--samples", "60", cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert out.startswith("NOT REFUTED")
     assert out.count("REFUTED") == 1
 
 

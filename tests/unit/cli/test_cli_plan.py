@@ -1,7 +1,6 @@
 """`tellapart plan`: what an audit could show, as the library says it."""
 
 import json
-import re
 import shlex
 
 import numpy as np
@@ -23,13 +22,18 @@ def test_it_says_what_the_library_says(capsys):
     planned = audit.plan(ta.Laplace.with_epsilon(1), seconds=0.4, budget=600)
     code, out, _ = told(capsys, words)
     assert code == 0
-    said, typed = " ".join(out.split()), f"Plan: {planned.best.call}: "
-    command = "tellapart probe FILE.py:FUNCTION --d0 WITHOUT --d1 WITH --mechanism"
-    assert said.startswith(f"Plan: {command} laplace:epsilon=1 --samples 657: ")
-    for line in str(planned).splitlines():
-        assert line.removeprefix(typed) in said
+    first, typed, *rest = out.splitlines()
+    assert first == f"Plan: {planned.takes(planned.best)}."
+    command = "tellapart probe FILE.py:FUNCTION --d0 @WITHOUT.json --d1 @WITH.json"
+    command += " --mechanism laplace --epsilon 1 --samples 657"
+    assert typed == f"  {command}"
+    shown = " ".join(" ".join(rest).split())
+    assert shown == " ".join([*planned.shows(planned.best), *planned.notes])
     _, out, _ = told(capsys, f"{words} --json")
-    assert json.loads(out) == {"mechanism": "laplace:epsilon=1", **planned.data()}
+    data = planned.data()
+    (design,) = data["designs"]
+    designs = [design | {"command": command}]
+    assert json.loads(out) == {"mechanism": "laplace:epsilon=1", **data, "designs": designs}
 
 
 def test_every_access_can_be_named(capsys):
@@ -66,8 +70,13 @@ def release(data, rng):
 @pytest.mark.parametrize(
     ("words", "designs", "confidence"),
     [
-        ("--epsilon 1 --delta 1e-5 --available one-run --available function", 3, 0.95),
-        ("laplace --epsilon 1 --confidence 0.99", 1, 0.99),
+        ("--epsilon 1.2345678901 --delta 1e-5 --available one-run --available function", 3, 0.95),
+        ("discrete-laplace --scale 1.23456789 --available one-run --confidence 0.9995", 1, 0.9995),
+        (
+            "laplace:epsilon=1+laplace:epsilon=0.5,repeated=2 --available one-run",
+            1,
+            0.95,
+        ),
     ],
 )
 def test_the_commands_of_a_plan_can_be_typed(capsys, tmp_path, words, designs, confidence):
@@ -77,15 +86,20 @@ def test_the_commands_of_a_plan_can_be_typed(capsys, tmp_path, words, designs, c
     (tmp_path / "scores.csv").write_text("\n".join(["score,member", *rows]))
     here = {
         "FILE.py:FUNCTION": f"{tmp_path / 'release.py'}:release",
-        "WITHOUT": "[1]",
-        "WITH": "[1,1]",
+        "@WITHOUT.json": "[1]",
+        "@WITH.json": "[1,1]",
         "SCORES.csv": str(tmp_path / "scores.csv"),
     }
-    _, out, _ = told(capsys, f"{words} --seconds 0.2 --budget 60 --canaries 40")
-    commands = re.findall(r"(?:Plan:|Instead,) tellapart (.*?): \d", " ".join(out.split()))
-    for command in commands:
-        given = [here.get(word, word) for word in shlex.split(command)]
+    words = f"{words} --seconds 0.2 --budget 60 --canaries 40"
+    _, out, _ = told(capsys, words)
+    commands = [line for line in out.splitlines() if line.startswith("  tellapart ")]
+    for command in commands:  # on a line of its own, however long it is
+        given = [here.get(word, word) for word in shlex.split(command)[1:]]
         assert main([*given, "--json"]) in (0, 1, 3)
         shown = json.loads(capsys.readouterr().out)
         assert shown["confidence"] == confidence
     assert len(commands) == designs
+    typed = shlex.split(words)
+    for option in ("--epsilon", "--scale"):
+        if option in typed:
+            assert all(f"{option} {typed[typed.index(option) + 1]} " in each for each in commands)

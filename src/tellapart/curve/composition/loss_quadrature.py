@@ -152,6 +152,8 @@ class Outcomes(ABC):
         loss, slope, log_density = self.spread(x)
         logs = np.multiply.outer(tilts, loss) + log_density
         kept = np.flatnonzero((logs > logs.max(axis=1, keepdims=True) - NEGLIGIBLE).any(axis=0))
+        if not kept.size:
+            raise NotCertified("no double holds the moments of a step that leaks so much")
         part = slice(max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, x.size))
         falls = np.abs(np.gradient(log_density, x))[part]
         x, slope = x[part], slope[part]
