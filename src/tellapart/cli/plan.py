@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tellapart import audit
+from tellapart._decimals import plain_exponent
+from tellapart._numeric.text import short
 from tellapart.audit.planning import PlannedDesign
 from tellapart.cli import terminal
 from tellapart.cli.deltas import asked
@@ -113,10 +115,12 @@ def _command(design: PlannedDesign, mechanism: str, given: Mapping[str, float]) 
     claim = [] if mechanism == "any" else ["--mechanism", shlex.quote(mechanism)]
     for name, value in {**given, **design.options}.items():
         claim.append(f"--{name.replace('_', '-')}")
-        claim += [] if value is True else [_in_full(value)]
+        claim += [] if value is True else [in_full(value)]
     return " ".join(["tellapart", command, *claim])
 
 
-def _in_full(value: float) -> str:
+def in_full(value: float) -> str:
     """The number, to its last digit."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    few = short(value)
+    exact = int(value) if float(value).is_integer() else float(value)
+    return few if float(few) == value else plain_exponent(repr(exact))

@@ -458,7 +458,7 @@ def randomised(fpr: Array, more: FourRates, less: FourRates) -> tuple[Array, Arr
 
 
 def _answered(values: Array, asked: Array) -> float | Array:
-    """A float or an array, as it was asked; never what is no number."""
+    """A float or an array, as it was asked; never NaN."""
     if np.isnan(values).any():
         raise NotCertified(
             "rounding left no digit of an answer: ask one value at a time, and please report it"

@@ -9,6 +9,7 @@ import pytest
 import tellapart as ta
 from tellapart import audit
 from tellapart.cli import main
+from tellapart.cli.plan import in_full
 
 
 def told(capsys, words):
@@ -103,3 +104,13 @@ def test_the_commands_of_a_plan_can_be_typed(capsys, tmp_path, words, designs, c
     for option in ("--epsilon", "--scale"):
         if option in typed:
             assert all(f"{option} {typed[typed.index(option) + 1]} " in each for each in commands)
+
+
+@pytest.mark.parametrize(
+    ("value", "typed"),
+    [(657, "657"), (1_234_567, "1234567"), (1_000.0, "1000"), (1.25e-6, "1.25e-6"), (1e22, "1e22")],
+)
+def test_numbers_of_a_command_are_typed_to_their_last_digit(value, typed):
+    assert in_full(value) == typed
+    third = value / 3
+    assert float(in_full(third)) == third
