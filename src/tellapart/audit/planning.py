@@ -206,8 +206,11 @@ class AuditPlan:
         return "\n".join([*lines, *self.notes])
 
     def takes(self, design: PlannedDesign) -> str:
-        """How much of it is run, and how long that takes."""
-        return f"{design.size}, {self._lasts(design)}"
+        """How much of it is run, how long that takes, and that it is too long."""
+        size = f"{design.size}, {_about(design.seconds)}"
+        if _within(design, self.budget):
+            return size
+        return f"{size}, more than the budget of {_progress.in_words(self.budget)}"
 
     @staticmethod
     def shows(design: PlannedDesign) -> tuple[str, ...]:
@@ -223,13 +226,6 @@ class AuditPlan:
             "attack on such a leak; a weaker attack finds less"
         )
         return tuple(f"{each}." for each in (claim, *self.remarks))
-
-    def _lasts(self, design: PlannedDesign) -> str:
-        """How long a design takes, and that it is too long."""
-        if _within(design, self.budget):
-            return _about(design.seconds)
-        limit = _progress.in_words(self.budget)
-        return f"{_about(design.seconds)}, more than the budget of {limit}"
 
     def data(self) -> dict[str, object]:
         """The plan as JSON."""
